@@ -1,0 +1,155 @@
+"""Safetensors in, parameters out: strict names, int8 matrices, readable errors."""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor, nn
+
+# An int8 matrix W is stored as integers Q and one float32 scale per output row: W = Q * scale.
+SCALE_SUFFIX = ".scale"
+_LFS_HEAD = b"version https://git-lfs"
+# The published encoder carries a patch convolution that its own forward pass never uses.
+_UNUSED = ("model.vision_model.embeddings.patch_embedding.weight",)
+# Re-exported files may list buffers such as position ids, which hold no weights.
+_BUFFER_TYPES = ("I64", "I32", "BOOL")
+
+
+class CheckpointError(Exception):
+    """Weights that are missing, damaged or of another shape than the configuration says."""
+
+
+@dataclass(frozen=True)
+class CheckpointFile:
+    """What a checkpoint file says about itself.
+
+    Attributes:
+        path: The safetensors file.
+        sha256: Hash of the whole file.
+        size: Bytes.
+        metadata: Strings from the file's header.
+    """
+
+    path: Path
+    sha256: str
+    size: int
+    metadata: dict[str, str]
+
+
+def describe(path: Path) -> CheckpointFile:
+    """Return hash, size and metadata of a safetensors file.
+
+    Raises:
+        CheckpointError: The file is missing or no safetensors file.
+    """
+    with _opened(path) as file:
+        metadata = dict(file.metadata() or {})
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    return CheckpointFile(path, digest.hexdigest(), path.stat().st_size, metadata)
+
+
+def load_weights(model: nn.Module, paths: Iterable[Path], dtype: torch.dtype) -> None:
+    """Fill `model` from safetensors files.
+
+    Args:
+        model: The model, on the device the weights shall go to.
+        paths: One file, or all shards.
+        dtype: Type that floating-point tensors are converted to; int8 matrices are expanded to it.
+
+    Raises:
+        CheckpointError: A file is missing or damaged, a tensor is missing, unknown or misshapen.
+    """
+    paths = list(paths)
+    wanted = dict(model.named_parameters())
+    missing = set(wanted)
+    unexpected: list[str] = []
+    for path in paths:
+        with _opened(path) as file:
+            names = set(file.keys())
+            for name in sorted(names):
+                if name.endswith(SCALE_SUFFIX) and name[: -len(SCALE_SUFFIX)] in names:
+                    continue
+                if name not in wanted:
+                    buffer = file.get_slice(name).get_dtype() in _BUFFER_TYPES
+                    if name not in _UNUSED and not buffer:
+                        unexpected.append(name)
+                    continue
+                if name not in missing:
+                    raise CheckpointError(f"{path.name}: tensor {name} is in two files")
+                scale = name + SCALE_SUFFIX
+                value = _expanded(
+                    path,
+                    name,
+                    file.get_tensor(name),
+                    file.get_tensor(scale) if scale in names else None,
+                )
+                _assign(path, name, wanted[name], value.to(dtype))
+                missing.discard(name)
+    faults = [_listed("missing tensor", sorted(missing))] if missing else []
+    faults += [_listed("unexpected tensor", unexpected)] if unexpected else []
+    if faults:
+        where = ", ".join(path.name for path in paths)
+        raise CheckpointError(f"{where}: {'; '.join(faults)}; do weights and config.json match?")
+
+
+def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Tensor:
+    if value.dtype == torch.int8:
+        if scale is None:
+            raise CheckpointError(f"{path.name}: int8 tensor {name} has no {name}{SCALE_SUFFIX}")
+        if scale.shape != value.shape[:1]:
+            raise CheckpointError(
+                f"{path.name}: {name}{SCALE_SUFFIX} must hold one value per row of {name} "
+                f"({value.shape[0]}), got shape {tuple(scale.shape)}"
+            )
+        return value.float() * scale.float().view(-1, *[1] * (value.dim() - 1))
+    if scale is not None:
+        raise CheckpointError(
+            f"{path.name}: {name}{SCALE_SUFFIX} belongs to an int8 tensor, but {name} has type "
+            f"{value.dtype}"
+        )
+    if not value.dtype.is_floating_point:
+        raise CheckpointError(f"{path.name}: tensor {name} has unusable type {value.dtype}")
+    return value
+
+
+def _assign(path: Path, name: str, param: nn.Parameter, value: Tensor) -> None:
+    if param.shape != value.shape:
+        raise CheckpointError(
+            f"{path.name}: tensor {name} must have shape {tuple(param.shape)} by the "
+            f"configuration, got {tuple(value.shape)}"
+        )
+    if not torch.isfinite(value).all():
+        raise CheckpointError(f"{path.name}: tensor {name} holds values that are not finite")
+    if param.dtype == value.dtype:
+        with torch.no_grad():
+            param.copy_(value)
+    else:
+        param.data = value.to(param.device)
+
+
+def _listed(what: str, names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{what} {shown}{more}"
+
+
+def _opened(path: Path) -> safe_open:
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such weights file")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_LFS_HEAD))
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from error
+    if head == _LFS_HEAD:
+        raise CheckpointError(f"{path}: is a git-lfs pointer, not the weights; run: git lfs pull")
+    try:
+        return safe_open(path, framework="pt")
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: not a whole safetensors file: {error}") from error

@@ -1,0 +1,118 @@
+"""Finds a model's files, builds the model and fills it."""
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import torch
+
+from ocrcli.models.checkpoint import CheckpointError, CheckpointFile, describe, load_weights
+from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
+from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
+
+_WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Where the parts of one model lie.
+
+    Attributes:
+        name: What to call it: "small" for the shipped model, otherwise the path.
+        config: `config.json`.
+        tokenizer: `tokenizer.json`.
+        weights: One safetensors file, or all shards.
+    """
+
+    name: str
+    config: Path
+    tokenizer: Path
+    weights: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready to run, and the files it came from."""
+
+    model: UnlimitedOcr
+    config: ModelConfig
+    files: ModelFiles
+
+
+def find_model(path: Path | None = None) -> ModelFiles:
+    """Return the files of a model.
+
+    Args:
+        path: A folder with `config.json`, `tokenizer.json` and weights, or a weights file in such a
+            folder; None for the shipped small model.
+
+    Raises:
+        CheckpointError: A file is missing.
+    """
+    if path is None:
+        folder = Path(str(resources.files("ocrcli.models.small")))
+        return _complete("small", folder, (folder / _WEIGHTS,))
+    if path.is_file():
+        return _complete(str(path), path.parent, (path,))
+    if not path.is_dir():
+        raise CheckpointError(f"{path}: no such model folder or weights file")
+    index = path / _INDEX
+    if index.is_file():
+        try:
+            shards = sorted(
+                set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+            )
+            weights = tuple(path / shard for shard in shards)
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise CheckpointError(f"{index}: not a shard index: {error}") from error
+        if not weights:
+            raise CheckpointError(f"{index}: names no shard")
+        return _complete(str(path), path, weights)
+    return _complete(str(path), path, (path / _WEIGHTS,))
+
+
+def _complete(name: str, folder: Path, weights: tuple[Path, ...]) -> ModelFiles:
+    files = ModelFiles(name, folder / "config.json", folder / "tokenizer.json", weights)
+    for file in (files.config, files.tokenizer, *weights):
+        if not file.is_file():
+            raise CheckpointError(f"{file}: no such file; a model needs it")
+    return files
+
+
+def load_model(
+    path: Path | None = None,
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> LoadedModel:
+    """Return a model in evaluation mode.
+
+    Args:
+        path: See `find_model`.
+        device: Where the weights go.
+        dtype: Floating-point type to compute in.
+
+    Raises:
+        CheckpointError: Files are missing, damaged or do not fit the configuration.
+
+    Example:
+        >>> load_model().config.decoder.num_layers
+        6
+    """
+    files = find_model(path)
+    try:
+        config = ModelConfig.from_file(files.config)
+    except (ConfigError, OSError) as error:
+        raise CheckpointError(f"{files.config}: {error}") from error
+    with torch.device("meta"):
+        # Typed before it gets memory, so that half precision never needs room for float32.
+        model = UnlimitedOcr(config).to(dtype)
+    model = model.to_empty(device=device)
+    load_weights(model, files.weights, dtype)
+    return LoadedModel(model.eval().requires_grad_(False), config, files)
+
+
+def model_facts(files: ModelFiles) -> list[CheckpointFile]:
+    """Return hash, size and metadata of each weights file."""
+    return [describe(path) for path in files.weights]

@@ -1,0 +1,315 @@
+"""Configuration of Unlimited-OCR models: one strict parser for the large checkpoint and the small.
+
+The large checkpoint's `config.json` repeats decoder keys at the top level and under
+`language_config`, keeps the sparse settings in a plain or nested dictionary, and leaves many values
+to its configuration class. Everything that shapes the network is therefore read here, by name, with
+aliases and defaults, and every sparse setting that nobody consumed is reported.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ocrcli.kernels.block_routing import RouterPolicy
+from ocrcli.kernels.page_rope import RopeSettings
+from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection, check_multiple
+from ocrcli.models.unlimited_ocr.vision_config import VisionConfig, read_vision
+
+__all__ = [
+    "ConfigError",
+    "DecoderConfig",
+    "ModelConfig",
+    "SparseConfig",
+    "SpecialTokens",
+    "VisionConfig",
+]
+
+_PER_LAYER = "sparse_per_layer"
+
+
+@dataclass(frozen=True)
+class DecoderConfig:
+    """Sizes of the language decoder; defaults are those of the large checkpoint."""
+
+    hidden_size: int = 1280
+    num_layers: int = 12
+    num_heads: int = 10
+    num_kv_heads: int = 10
+    head_dim: int = 128
+    intermediate_size: int = 6848
+    moe_intermediate_size: int = 896
+    num_experts: int = 64
+    num_shared_experts: int = 2
+    experts_per_token: int = 6
+    first_dense_layers: int = 1
+    normalise_expert_weights: bool = False
+    routed_scaling: float = 1.0
+    rms_norm_eps: float = 1e-6
+    vocab_size: int = 129280
+    tie_word_embeddings: bool = False
+
+
+@dataclass(frozen=True)
+class SparseConfig:
+    """DASH settings: block geometry, rotary settings of both branches and the router's policy.
+
+    Attributes:
+        block_size: Tokens in a routed block, also in a block of the paged cache.
+        local_blocks: Length of the local window in blocks.
+        router_dim: Width of router queries, keys and summaries.
+        router_norm_offset: 1.0 for Gemma-style norms (scale by 1 + w), 0.0 for plain ones.
+        page_isolated: Whether pages start on block borders and never read across a `<PAGE>`.
+        main_rope: Rotary settings of queries and keys.
+        router_rope: Rotary settings of router queries and keys.
+        policy: How blocks are chosen and weighed.
+    """
+
+    block_size: int = 32
+    local_blocks: int = 4
+    router_dim: int = 128
+    router_norm_offset: float = 1.0
+    page_isolated: bool = False
+    main_rope: RopeSettings = field(default_factory=RopeSettings)
+    router_rope: RopeSettings = field(default_factory=RopeSettings)
+    policy: RouterPolicy = field(default_factory=RouterPolicy)
+
+    @property
+    def local_tokens(self) -> int:
+        """Length of the local window in tokens, the query itself included."""
+        return self.block_size * self.local_blocks
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """Token ids that the engine must know without asking the tokenizer."""
+
+    bos: int = 0
+    eos: int = 1
+    pad: int = 2
+    image: int = 128815
+    page: int | None = None
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Everything that shapes one model, and what the file said that nobody understood."""
+
+    vision: VisionConfig
+    decoder: DecoderConfig
+    sparse: SparseConfig
+    tokens: SpecialTokens
+    unknown_keys: tuple[str, ...] = ()
+
+    @classmethod
+    def from_file(cls, path: Path) -> "ModelConfig":
+        """Return the configuration in a `config.json`.
+
+        Args:
+            path: The JSON file.
+
+        Raises:
+            ConfigError: The file is not a JSON object or a value cannot be used.
+            OSError: The file cannot be read.
+        """
+        try:
+            raw = json.loads(path.read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{path.name}: not valid JSON: {error}") from error
+        if not isinstance(raw, dict):
+            raise ConfigError(f"{path.name}: expected a JSON object, got {type(raw).__name__}")
+        return cls.from_dict(raw)
+
+    @classmethod
+    def from_dict(cls, raw: Mapping[str, Any]) -> "ModelConfig":
+        """Return the configuration in a parsed `config.json`.
+
+        Raises:
+            ConfigError: A value has the wrong type or contradicts another.
+        """
+        language, sparse_values = _language_values(raw), _sparse_values(raw)
+        sparse = ConfigSection(sparse_values)
+        decoder = _decoder(ConfigSection(language))
+        vision = read_vision(ConfigSection(raw.get("vision_config"), "vision_config"))
+        settings = _sparse(sparse)
+        ids = {**_present(sparse_values), **language}
+        for name, dim in (
+            ("head_dim", decoder.head_dim),
+            ("sparse_router_dim", settings.router_dim),
+        ):
+            if dim % 2 or dim < 2 * settings.main_rope.page_pairs:
+                raise ConfigError(
+                    f"{name} must be even and at least twice sparse_rope_page_pairs "
+                    f"({settings.main_rope.page_pairs}), got {dim}"
+                )
+        _check_projector(
+            ConfigSection(raw.get("projector_config"), "projector_config"), vision, decoder
+        )
+        return cls(vision, decoder, settings, _tokens(ConfigSection(ids)), tuple(sparse.unused()))
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _nested(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects that may repeat or hold the decoder's keys."""
+    return [ConfigSection(raw.get(key), key).values for key in ("language_config", "text_config")]
+
+
+def _language_values(raw: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {key: value for key, value in _present(raw).items() if not isinstance(value, dict)}
+    for nested in _nested(raw):
+        merged.update(_present(nested))
+    return merged
+
+
+def _sparse_values(raw: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for place in (raw, *_nested(raw)):
+        for key, value in place.items():
+            holder = any(word in key for word in ("sparse", "dash", "router"))
+            if isinstance(value, dict) and holder and key != _PER_LAYER:
+                found.update(value)
+            elif key.startswith(("sparse_", "dash_")):
+                found[key] = value
+    return found
+
+
+def _decoder(text: ConfigSection) -> DecoderConfig:
+    base = DecoderConfig()
+    hidden = text.get("hidden_size", base.hidden_size)
+    heads = text.get("num_attention_heads", base.num_heads)
+    head_dim = text.get("head_dim", 0)
+    if not head_dim:
+        check_multiple("hidden_size", hidden, "num_attention_heads", heads)
+        head_dim = hidden // heads
+    kv_heads = text.get("num_key_value_heads", heads)
+    check_multiple("num_attention_heads", heads, "num_key_value_heads", kv_heads)
+    # Other values would compute something else with tensors of the same names and shapes.
+    text.choice("hidden_act", "silu", ("silu",))
+    text.choice("scoring_func", "softmax", ("softmax",))
+    layers = text.get("num_hidden_layers", base.num_layers)
+    dense = text.get("first_k_dense_replace", base.first_dense_layers, minimum=0)
+    experts = text.get("n_routed_experts", base.num_experts, minimum=0)
+    chosen = text.get("num_experts_per_tok", base.experts_per_token)
+    if dense < layers and chosen > experts:
+        raise ConfigError(
+            f"num_experts_per_tok is {chosen} but n_routed_experts is {experts}; lower the first, "
+            f"or set first_k_dense_replace to {layers} for a decoder without experts"
+        )
+    return DecoderConfig(
+        hidden_size=hidden,
+        num_layers=layers,
+        num_heads=heads,
+        num_kv_heads=kv_heads,
+        head_dim=head_dim,
+        intermediate_size=text.get("intermediate_size", base.intermediate_size),
+        moe_intermediate_size=text.get("moe_intermediate_size", base.moe_intermediate_size),
+        num_experts=experts,
+        num_shared_experts=text.get("n_shared_experts", base.num_shared_experts, minimum=0),
+        experts_per_token=chosen,
+        first_dense_layers=dense,
+        normalise_expert_weights=text.get("norm_topk_prob", base.normalise_expert_weights),
+        routed_scaling=text.get("routed_scaling_factor", base.routed_scaling),
+        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps),
+        vocab_size=text.get("vocab_size", base.vocab_size),
+        tie_word_embeddings=text.get("tie_word_embeddings", base.tie_word_embeddings),
+    )
+
+
+def _check_projector(
+    projector: ConfigSection, vision: VisionConfig, decoder: DecoderConfig
+) -> None:
+    projector.choice("projector_type", "linear", ("linear",))
+    for key, wanted, what in (
+        ("input_dim", vision.feature_width, "the width of the visual features"),
+        ("n_embed", decoder.hidden_size, "hidden_size"),
+    ):
+        value = projector.get(key, wanted)
+        if value != wanted:
+            raise ConfigError(
+                f"projector_config.{key} is {value} but {what} is {wanted}; they must be equal"
+            )
+
+
+def _tokens(values: ConfigSection) -> SpecialTokens:
+    base = SpecialTokens()
+    page = values.get("page_token_id", -1, minimum=0)
+    return SpecialTokens(
+        bos=values.get("bos_token_id", base.bos, minimum=0),
+        eos=values.get("eos_token_id", base.eos, minimum=0),
+        pad=values.get("pad_token_id", base.pad, minimum=0),
+        image=values.get("image_token_id", base.image, minimum=0),
+        page=None if page < 0 else page,
+    )
+
+
+def _sparse(values: ConfigSection) -> SparseConfig:
+    base = SparseConfig()
+    # Read elsewhere, or a matter of speed in the engine that wrote the file.
+    for name in ("image_token_id", "page_token_id", "dash_query_chunk"):
+        values.get(name, 0, minimum=0)
+    block_size = values.get("sparse_block_size", base.block_size)
+    isolated = values.get("sparse_page_isolated", base.page_isolated)
+    try:
+        return SparseConfig(
+            block_size=block_size,
+            local_blocks=values.get("sparse_local_block", base.local_blocks),
+            router_dim=values.get(("sparse_router_dim", "sparse_index_dim"), base.router_dim),
+            router_norm_offset=values.get("sparse_router_norm_offset", base.router_norm_offset),
+            page_isolated=isolated,
+            main_rope=_rope(values, "sparse_main_rope_tok_freq_mode"),
+            router_rope=_rope(values, "sparse_rope_tok_freq_mode"),
+            policy=_policy(values, block_size, isolated),
+        )
+    except ConfigError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"sparse settings: {error}") from error
+
+
+def _rope(values: ConfigSection, mode_key: str) -> RopeSettings:
+    # The published code knows one special word; anything else means the default.
+    truncate = values.get(mode_key, "stretch") == "truncate"
+    mode: Literal["stretch", "truncate"] = "truncate" if truncate else "stretch"
+    return RopeSettings(
+        page_pairs=values.get("sparse_rope_page_pairs", 1, minimum=0),
+        token_theta=values.get("sparse_rope_tok_theta", 10000.0),
+        page_theta=values.get("sparse_rope_page_theta", 256.0),
+        token_frequency=mode,
+        page_modulus=values.get("sparse_rope_page_mod", 0, minimum=0),
+    )
+
+
+def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPolicy:
+    base = RouterPolicy()
+    topk_names = ("sparse_topk_blocks", "sparse_topk_block", "sparse_topk")
+    fallback: Literal["all_remote", "local_only"] = "local_only" if isolated else base.fallback
+    return RouterPolicy(
+        alpha=values.get("sparse_entmax_alpha", base.alpha),
+        topn=values.get(("sparse_entmax_topn", "sparse_topn"), base.topn),
+        topk=values.get(topk_names, base.topk),
+        bias_mode=values.get("sparse_bias_mode", base.bias_mode),
+        bias_sigma=values.get("sparse_bias_sigma", base.bias_sigma),
+        bias_floor=values.get("sparse_bias_floor", base.bias_floor),
+        scale=values.get("sparse_router_scale", base.scale),
+        candidate_scope=values.get("sparse_candidate_scope", base.candidate_scope),
+        page_gate=values.get("sparse_page_gate", base.page_gate),
+        renormalise=values.get("sparse_renormalise", base.renormalise),
+        fallback=values.get("sparse_fallback", fallback),
+        block_size=block_size,
+        per_layer=_per_layer(values.section(_PER_LAYER)),
+    )
+
+
+def _per_layer(layers: ConfigSection) -> dict[int, dict[str, Any]]:
+    changes = {}
+    for key in layers.values:
+        if not key.isdecimal():
+            raise ConfigError(
+                f'config key {_PER_LAYER} must have layer numbers as keys, got "{key}"'
+            )
+        changes[int(key)] = layers.section(key).values
+    return changes

@@ -1,0 +1,88 @@
+import re
+
+import pytest
+
+from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        ("hidden_size", "1280", "hidden_size must be of type int, got '1280'"),
+        ("hidden_size", 1280.0, "hidden_size must be of type int"),
+        ("num_hidden_layers", True, "num_hidden_layers must be of type int"),
+        ("num_hidden_layers", 0, "num_hidden_layers must be at least 1, got 0"),
+        ("num_attention_heads", 0, "num_attention_heads must be at least 1"),
+        ("num_attention_heads", 7, "hidden_size must be a multiple of num_attention_heads (7)"),
+        ("num_key_value_heads", 3, "multiple of num_key_value_heads (3), got 10"),
+        ("num_experts_per_tok", 65, "num_experts_per_tok is 65 but n_routed_experts is 64"),
+        ("n_routed_experts", 0, "n_routed_experts is 0"),
+        ("head_dim", 15, "head_dim must be even"),
+        ("norm_topk_prob", 1, "norm_topk_prob must be of type bool"),
+        ("rms_norm_eps", "1e-6", "rms_norm_eps must be of type float"),
+        ("hidden_act", "gelu", 'hidden_act must be silu, got "gelu"'),
+        ("scoring_func", "sigmoid", 'scoring_func must be softmax, got "sigmoid"'),
+        ("page_token_id", "<PAGE>", "page_token_id must be of type int"),
+        ("eos_token_id", -1, "eos_token_id must be at least 0"),
+        ("language_config", "x", "language_config must be a JSON object"),
+        ("vision_config", [1], "vision_config must be a JSON object"),
+        ("vision_config/width", 1024, "vision_config.width must be a JSON object"),
+        ("vision_config/width/sam_vit_b", 3, "vision_config.width.sam_vit_b must be"),
+        ("vision_config/width/sam_vit_b/layers", "x", "width.sam_vit_b.layers must be of type"),
+        ("vision_config/width/sam_vit_b/heads", 5, "sam_vit_b.heads (5), got 768"),
+        (
+            "vision_config/width/sam_vit_b/global_attn_indexes",
+            [2, "5"],
+            "global_attn_indexes must be of type list of integers",
+        ),
+        ("vision_config/width/sam_vit_b/downsample_channels", [512], "downsample_channels must"),
+        ("vision_config/width/sam_vit_b/downsample_channels", [], "downsample_channels must"),
+        ("vision_config/width/clip-l-14-224/heads", 7, "clip-l-14-224.heads (7), got 1024"),
+        ("vision_config/encoder_activation", "relu", "encoder_activation must be quick_gelu or"),
+        ("vision_config/position_layout", "x", "position_layout must be grid or factored"),
+        ("vision_config/fusion", 3, "fusion must be of type str"),
+        ("vision_config/fusion", "x", "fusion must be concat or encoder"),
+        ("vision_config/position_layout", "factored", "class_token must be false"),
+        ("projector_config", 3, "projector_config must be a JSON object"),
+        ("projector_config/n_embed", 384, "projector_config.n_embed is 384 but hidden_size is"),
+        ("projector_config/input_dim", 1024, "projector_config.input_dim is 1024 but"),
+        ("projector_config/projector_type", "mlp", "projector_type must be linear"),
+        ("sparse_block_size", 0, "sparse_block_size must be at least 1"),
+        ("sparse_local_block", [4], "sparse_local_block must be of type int"),
+        ("sparse_router_dim", 63, "sparse_router_dim must be even"),
+        ("sparse_rope_page_pairs", 80, "at least twice sparse_rope_page_pairs (80), got 128"),
+        ("sparse_rope_tok_theta", "big", "sparse_rope_tok_theta must be of type float"),
+        ("sparse_rope_tok_theta", -1.0, "token_theta"),
+        ("sparse_main_rope_tok_freq_mode", 1, "sparse_main_rope_tok_freq_mode must be of type str"),
+        ("sparse_page_isolated", "yes", "sparse_page_isolated must be of type bool"),
+        ("sparse_bias_mode", "x", "bias_mode must be one of"),
+        ("sparse_topk", 17, "topk must lie in 1..topn"),
+        ("sparse_entmax_alpha", 2.0, "alpha must be one of"),
+        ("sparse_per_layer", [1], "sparse_per_layer must be a JSON object"),
+        ("sparse_per_layer", {"a": {}}, 'layer numbers as keys, got "a"'),
+        ("sparse_per_layer", {"1": 5}, "sparse_per_layer.1 must be a JSON object"),
+        ("sparse_per_layer", {"1": {"tpk": 5}}, "tpk"),
+        ("sparse_per_layer", {"1": {"topk": "5"}}, "sparse settings"),
+    ],
+)
+def test_unusable_values_are_reported_by_key(kit, path, value, named):
+    raw = kit.changed(kit.published_file(), path, value)
+    if "/" not in path and path in raw["language_config"]:
+        raw["language_config"][path] = value
+    with pytest.raises(ConfigError, match=re.escape(named)):
+        ModelConfig.from_dict(raw)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "config.json: not valid JSON"),
+        (b"\xff\xfe", "config.json: not valid JSON"),
+        (b"[]", "config.json: expected a JSON object, got list"),
+    ],
+)
+def test_damaged_files_are_reported(tmp_path, content, message):
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        ModelConfig.from_file(path)
