@@ -1,0 +1,20 @@
+"""Inference engine: paged cache, attention plans, decode loop."""
+
+from ocrcli.engine.engine import Engine
+from ocrcli.engine.guards import LoopGuard
+from ocrcli.engine.kv_cache import CacheFullError
+from ocrcli.engine.limits import GenerationLimits
+from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
+from ocrcli.engine.sampling import NoRepeatNgram
+
+__all__ = [
+    "CacheFullError",
+    "Engine",
+    "FinishReason",
+    "GenerationLimits",
+    "LoopGuard",
+    "NoRepeatNgram",
+    "PageInput",
+    "PageResult",
+    "StageSeconds",
+]

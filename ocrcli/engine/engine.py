@@ -1,0 +1,221 @@
+"""The inference engine: pages in, transcripts out, in order and with bounded memory.
+
+Pages are pulled only when there is room for them. While the pages in flight are decoded side by
+side, a page that ends makes room for the next one at once.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ocrcli.engine.attention_plan import prefill_plan, sequence_layout
+from ocrcli.engine.decode_loop import DecodeLoop
+from ocrcli.engine.kv_cache import KvCache
+from ocrcli.engine.limits import GenerationLimits
+from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
+from ocrcli.engine.sequence import Section, Sequence
+from ocrcli.kernels.page_rope import IMAGE, PADDING, page_coordinates
+from ocrcli.models.interface import OcrModel
+from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt, page_tensor
+
+if TYPE_CHECKING:
+    from ocrcli.tokenizer import Tokenizer
+
+_UNDELIVERED_FACTOR = 8
+"""Pages pulled but not yet handed out, at most, as a multiple of the pages in flight.
+
+Bounds the transcripts that wait behind one slow page.
+"""
+
+
+class Engine:
+    """Transcribes pages with one model.
+
+    Decoding is greedy. With a page-isolated model a page's transcript depends on its pixels alone:
+    not on its number, its neighbours, or how many pages are in flight.
+    """
+
+    def __init__(
+        self, model: OcrModel, tokenizer: "Tokenizer", limits: GenerationLimits | None = None
+    ) -> None:
+        """Create an engine.
+
+        Args:
+            model: The loaded model.
+            tokenizer: The model's tokenizer.
+            limits: Bounds on the work; None for those the model is published with.
+
+        Raises:
+            ValueError: The limits ask a page-isolated model for several pages per prompt.
+        """
+        self._model, self._tokenizer = model, tokenizer
+        self._limits = limits or GenerationLimits.for_model(model.config)
+        if model.config.sparse.page_isolated and self._limits.pages_per_prompt != 1:
+            raise ValueError(
+                "pages_per_prompt must be 1 for a page-isolated model, got "
+                f"{self._limits.pages_per_prompt}"
+            )
+        weight = next(iter(model.parameters()))
+        self._device, self._dtype = weight.device, weight.dtype
+        self._cache = KvCache(model, self._limits.max_cache_blocks)
+        self._ring_blocks = model.config.sparse.local_blocks
+
+    @property
+    def cache_blocks(self) -> int:
+        """Blocks of the key-value cache that pages hold now."""
+        return self._cache.num_used
+
+    def transcribe(self, pages: Iterable[PageInput]) -> Iterator[PageResult]:
+        """Yield one result per page, in the order of the pages.
+
+        At most `pages_in_flight` pages are encoded or in the cache at any time; a page that
+        finished before an earlier one waits as text. A page that fails yields a result with finish
+        "error" and does not disturb the others. Errors of the iterator itself are passed on.
+
+        Args:
+            pages: Pulled one by one, when there is room.
+
+        Example:
+            >>> for result in engine.transcribe(pages):  # doctest: +SKIP
+            ...     print(result.page_number, result.markup)
+        """
+        loop = DecodeLoop(self._model, self._cache, self._limits)
+        waiting: dict[int, PageResult] = {}
+        source = enumerate(pages)
+        exhausted, pulled, delivered = False, 0, 0
+        try:
+            while True:
+                ended: list[Section] = []
+                while not exhausted and self._has_room(loop, pulled - delivered):
+                    group = list(islice(source, self._limits.pages_per_prompt))
+                    exhausted = len(group) < self._limits.pages_per_prompt
+                    pulled += len(group)
+                    ended += self._admit(loop, group)
+                ended += self._step(loop)
+                for section in ended:
+                    waiting[section.order] = self._result(section)
+                while delivered in waiting:
+                    delivered += 1
+                    yield waiting.pop(delivered - 1)
+                if exhausted and not loop.num_active:
+                    return
+        finally:
+            self._release(loop)
+
+    def _has_room(self, loop: DecodeLoop, undelivered: int) -> bool:
+        limits = self._limits
+        prompts = max(1, limits.pages_in_flight // limits.pages_per_prompt)
+        bound = _UNDELIVERED_FACTOR * max(limits.pages_in_flight, limits.pages_per_prompt)
+        return loop.num_active < prompts and undelivered + limits.pages_per_prompt <= bound
+
+    # The mode is entered around each piece of work, never around a `yield`: a generator would leak
+    # it into the caller's code.
+    @torch.inference_mode()
+    def _step(self, loop: DecodeLoop) -> list[Section]:
+        return loop.step() if loop.num_active else []
+
+    @torch.inference_mode()
+    def _release(self, loop: DecodeLoop) -> None:
+        loop.release()
+
+    @torch.inference_mode()
+    def _admit(self, loop: DecodeLoop, group: list[tuple[int, PageInput]]) -> list[Section]:
+        """Encode and prefill the pages of one prompt and return the sections that ended."""
+        failed: list[Section] = []
+        images: list[Tensor] = []
+        sections: list[Section] = []
+        for order, page in group:
+            section = Section(order, page.page_number)
+            try:
+                images.append(self._encode(page, section))
+                sections.append(section)
+            except Exception as error:
+                # Whatever is wrong with one page, the others are still wanted.
+                section.fail(_describe(error))
+                failed.append(section)
+        if not sections:
+            return failed
+        try:
+            return failed + self._start(loop, images, sections)
+        except Exception as error:
+            for section in sections:
+                section.fail(_describe(error))
+            return failed + sections
+
+    def _encode(self, page: PageInput, section: Section) -> Tensor:
+        started = time.perf_counter()
+        pixels = page_tensor(page.pixels, self._model.config.vision)
+        image = self._model.encode_image(pixels.to(self._device, self._dtype))
+        section.encode_seconds = time.perf_counter() - started
+        section.prompt_tokens = image.shape[0] + 1
+        return image
+
+    def _start(
+        self, loop: DecodeLoop, images: list[Tensor], sections: list[Section]
+    ) -> list[Section]:
+        started = time.perf_counter()
+        sequence, logits = self._prefill(images, sections)
+        share = (time.perf_counter() - started) / len(sections)
+        for section in sections:
+            section.prefill_seconds = share
+        return loop.add(sequence, logits)
+
+    def _prefill(self, images: list[Tensor], sections: list[Section]) -> tuple[Sequence, Tensor]:
+        config = self._model.config
+        prompt = self._prompt([image.shape[0] for image in images])
+        roles = prompt.roles.to(self._device)
+        num_blocks = -(-roles.shape[0] // config.sparse.block_size)
+        held = num_blocks + self._ring_blocks
+        self._cache.reserve(held * max(1, self._limits.pages_in_flight // len(images)))
+        blocks = self._cache.allocate(held)
+        try:
+            table = torch.tensor(blocks[:num_blocks], device=self._device)
+            plan = prefill_plan(roles, table, roles.shape[0], config.sparse)
+            self._cache.mark_real(plan.slots, roles != PADDING)
+            embeddings = self._model.embed_tokens(prompt.ids.to(self._device))
+            embeddings[roles == IMAGE] = torch.cat(images).to(embeddings.dtype)
+            logits = self._model.prefill(embeddings, plan, self._cache.layers, self._cache.real)
+            coordinates = page_coordinates(roles, config.sparse.page_isolated)
+            layout = sequence_layout(
+                coordinates, blocks[:num_blocks], blocks[num_blocks:], config.sparse
+            )
+        except Exception:
+            self._cache.release(blocks)
+            raise
+        sequence = Sequence(prompt, coordinates, layout, blocks, sections, config, self._limits)
+        return sequence, logits
+
+    def _prompt(self, image_tokens: list[int]) -> Prompt:
+        config = self._model.config
+        if config.sparse.page_isolated:
+            return page_prompt(image_tokens[0], config.tokens, config.sparse.block_size)
+        text = self._tokenizer.encode(instruction(len(image_tokens)))
+        return document_prompt(image_tokens, config.tokens, text)
+
+    def _result(self, section: Section) -> PageResult:
+        assert section.finish is not None, "only ended sections become results"
+        # Ids of a page that failed while being written are no transcript.
+        kept = () if section.finish is FinishReason.ERROR else tuple(section.token_ids)
+        count = section.output_tokens
+        return PageResult(
+            page_number=section.page_number,
+            token_ids=kept,
+            markup=self._tokenizer.decode(list(kept)),
+            finish=section.finish,
+            error=section.error,
+            prompt_tokens=section.prompt_tokens,
+            output_tokens=count,
+            seconds=StageSeconds(
+                section.encode_seconds, section.prefill_seconds, section.decode_seconds
+            ),
+            confidence_mean=section.probability_sum / count if count else 0.0,
+            confidence_min=section.probability_min if count else 0.0,
+        )
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

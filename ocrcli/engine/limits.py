@@ -1,0 +1,66 @@
+"""The engine's settings: how many pages at once, how long a page may get, what is banned."""
+
+from dataclasses import dataclass, field
+
+from ocrcli.engine.guards import LoopGuard
+from ocrcli.engine.sampling import NoRepeatNgram
+from ocrcli.models.unlimited_ocr.config import ModelConfig
+
+
+@dataclass(frozen=True)
+class GenerationLimits:
+    """Bounds on the work of one engine.
+
+    Attributes:
+        max_tokens_per_page: Tokens after which a page is cut, 1 to 32768.
+        pages_in_flight: Pages encoded and held in the cache at the same time.
+        decode_width: Rows of every decode call. The number never changes, used or not, so that a
+            page meets the same arithmetic alone and beside others.
+        pages_per_prompt: Pages that share one prompt. Page-isolated models always use one.
+        no_repeat_ngram: Ban on repeated n-grams, or None.
+        loop_guard: Detector of repetition, or None.
+        max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
+
+    max_tokens_per_page: int = 4096
+    pages_in_flight: int = 4
+    decode_width: int = 4
+    pages_per_prompt: int = 1
+    no_repeat_ngram: NoRepeatNgram | None = None
+    loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
+    max_cache_blocks: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        _check("max_tokens_per_page", self.max_tokens_per_page, 1, 32768)
+        _check("pages_in_flight", self.pages_in_flight, 1, 1024)
+        _check("decode_width", self.decode_width, 1, 32)
+        _check("pages_per_prompt", self.pages_per_prompt, 1, 256)
+
+    @classmethod
+    def for_model(cls, config: ModelConfig, pages_per_prompt: int = 1) -> "GenerationLimits":
+        """Return the limits that a model is published with.
+
+        Page-isolated models have no ban on n-grams; the others ban 35-grams over the last 128 ids
+        of a one-page prompt and over the last 1024 ids of a longer one.
+
+        Args:
+            config: The model.
+            pages_per_prompt: Pages that share one prompt; 1 for page-isolated models.
+        """
+        if config.sparse.page_isolated:
+            return cls()
+        window = 128 if pages_per_prompt == 1 else 1024
+        return cls(
+            pages_in_flight=max(4, pages_per_prompt),
+            pages_per_prompt=pages_per_prompt,
+            no_repeat_ngram=NoRepeatNgram(35, window),
+        )
+
+
+def _check(name: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name} must lie in {low}..{high}, got {value}")

@@ -1,0 +1,76 @@
+"""What goes into the engine and what comes out: one page."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class FinishReason(StrEnum):
+    """Why the engine stopped writing a page."""
+
+    EOS = "eos"
+    LENGTH = "length"
+    LOOP = "loop"
+    ERROR = "error"
+
+
+class PageInput(Protocol):
+    """A page to transcribe."""
+
+    @property
+    def page_number(self) -> int:
+        """Number of the page in its document, from 1; the engine only hands it back."""
+
+    @property
+    def pixels(self) -> NDArray[np.uint8]:
+        """Grey values 0 (black) to 255, uint8 [height, width]."""
+
+
+@dataclass(frozen=True)
+class StageSeconds:
+    """Wall time spent on one page.
+
+    Attributes:
+        encode: Image to image tokens.
+        prefill: Image tokens to filled cache; divided evenly among the pages of one prompt.
+        decode: This page's share of every decode step it took part in, so that the pages of a
+            document add up to the time that passed.
+    """
+
+    encode: float = 0.0
+    prefill: float = 0.0
+    decode: float = 0.0
+
+
+@dataclass(frozen=True)
+class PageResult:
+    """The transcript of one page.
+
+    Attributes:
+        page_number: As given in the input.
+        token_ids: Generated ids, without the opening `<PAGE>`, without the ids that end a page
+            (EOS or the next `<PAGE>`), and with a loop cut after its first repetition.
+        markup: The decoded ids.
+        finish: "eos" when the model ended the page, "length" at the token budget, "loop" when it
+            repeated itself, "error" when the page could not be transcribed.
+        error: What went wrong, for "error" only.
+        prompt_tokens: Tokens of the page's image and marker, without padding.
+        output_tokens: Tokens generated for the page, those cut or left out included.
+        seconds: Wall time by stage.
+        confidence_mean: Mean probability of the generated tokens, 0 to 1; 0 if there are none.
+        confidence_min: Lowest of these probabilities; 0 if there are none.
+    """
+
+    page_number: int
+    token_ids: tuple[int, ...]
+    markup: str
+    finish: FinishReason
+    error: str | None
+    prompt_tokens: int
+    output_tokens: int
+    seconds: StageSeconds
+    confidence_mean: float
+    confidence_min: float

@@ -1,0 +1,219 @@
+"""One request: a prompt, the sections generated for its pages, and where the next token goes.
+
+A page-isolated model gets one sequence per page. Other models may get several pages in one prompt;
+the sequence then writes one section per page, in page order, and turns to the next page at each
+`<PAGE>`.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+from ocrcli.engine.attention_plan import SequenceLayout
+from ocrcli.engine.limits import GenerationLimits
+from ocrcli.engine.page import FinishReason
+from ocrcli.kernels.page_rope import TEXT, PageCoordinates
+from ocrcli.models.unlimited_ocr.config import ModelConfig
+from ocrcli.prompt import Prompt
+
+
+@dataclass(eq=False)
+class Section:
+    """The answer to one page while it grows.
+
+    Attributes:
+        order: Index of the page among those given to the engine.
+        page_number: As given by the caller.
+        prompt_tokens: Tokens of the page's marker and image.
+        encode_seconds: Wall time of the image encoder.
+        prefill_seconds: This page's share of the prefill.
+        decode_seconds: This page's share of the decode steps so far.
+        token_ids: Generated ids that belong to the transcript.
+        output_tokens: Number of tokens generated.
+        probability_sum: Sum of their probabilities.
+        probability_min: Lowest of their probabilities.
+        finish: Why the section ended, None while it grows.
+        error: What went wrong when `finish` is ERROR.
+    """
+
+    order: int
+    page_number: int
+    prompt_tokens: int = 0
+    encode_seconds: float = 0.0
+    prefill_seconds: float = 0.0
+    decode_seconds: float = 0.0
+    token_ids: list[int] = field(default_factory=list)
+    output_tokens: int = 0
+    probability_sum: float = 0.0
+    probability_min: float = 1.0
+    finish: FinishReason | None = None
+    error: str | None = None
+
+    def append(self, token_id: int, probability: float) -> None:
+        """Add one generated token."""
+        self.token_ids.append(token_id)
+        self.output_tokens += 1
+        self.probability_sum += probability
+        self.probability_min = min(self.probability_min, probability)
+
+    def fail(self, message: str) -> None:
+        """End the section as one that could not be transcribed."""
+        self.finish, self.error = FinishReason.ERROR, message
+
+
+class Sequence:
+    """State of one request between two decode steps.
+
+    The coordinates describe the pending token, the one that the next step feeds.
+
+    Attributes:
+        layout: Where the sequence lies in the cache.
+        blocks: All physical blocks it holds.
+        sections: One per page, in page order.
+        pending: Id of the pending token.
+        position: Index of the pending token in the sequence.
+        token: Offset of the pending token inside its page.
+        section_start: First position that the local window may cover.
+        prompt_length: Tokens of the prompt.
+        num_pages: Pages of the prompt.
+        finished: Whether nothing is left to feed.
+    """
+
+    def __init__(
+        self,
+        prompt: Prompt,
+        coordinates: PageCoordinates,
+        layout: SequenceLayout,
+        blocks: list[int],
+        sections: list[Section],
+        config: ModelConfig,
+        limits: GenerationLimits,
+    ) -> None:
+        """Create the state after the prompt and before any generated token.
+
+        Args:
+            prompt: The prompt's ids and roles.
+            coordinates: Of the prompt.
+            layout: Where the sequence lies in the cache.
+            blocks: All physical blocks it holds.
+            sections: One per page of the prompt.
+            config: The model.
+            limits: Token budget, loop guard and n-gram ban.
+        """
+        self.layout, self.blocks, self.sections = layout, blocks, sections
+        self.prompt_length, self.num_pages = prompt.ids.shape[0], prompt.num_pages
+        self.finished = False
+        self._tokens, self._isolated = config.tokens, config.sparse.page_isolated
+        self._limits = limits
+        self._page_tokens: list[int] = coordinates.prompt_tokens_per_page.tolist()
+        self._ids: list[int] = prompt.ids.tolist()
+        self._markers = 0
+        self._current = 0
+        self.section_start = 0
+        self.position = self.prompt_length - 1
+        # Without an instruction the response still starts where page 0 left off.
+        follows_text = int(prompt.roles[-1]) == TEXT
+        self.token = int(coordinates.token[-1]) if follows_text else self._page_tokens[0] - 1
+        self.pending = self._ids[-1]
+
+    @property
+    def section(self) -> Section:
+        """The section that grows now."""
+        return self.sections[self._current]
+
+    @property
+    def page(self) -> int:
+        """One-based page of the pending token, 0 before the first marker."""
+        return self._markers
+
+    @property
+    def query_page(self) -> int:
+        """Zero-based page whose blocks the pending token may read, -1 for none."""
+        return self._markers - 1
+
+    @property
+    def opens_with_marker(self) -> bool:
+        """Whether the first `<PAGE>` is fed by the engine instead of sampled.
+
+        Only a lone page of a model that is not page-isolated may be answered without a marker.
+        """
+        return self._isolated or self.num_pages > 1
+
+    def open(self) -> None:
+        """Feed the first `<PAGE>`."""
+        self._feed_marker()
+
+    def bans(self) -> list[int]:
+        """Return the ids that may not come next, beside those that never may."""
+        banned: set[int] = set()
+        if self._limits.no_repeat_ngram is not None:
+            banned |= self._limits.no_repeat_ngram.banned(self._ids)
+        if not self._isolated and self._markers == self.num_pages and self._tokens.page is not None:
+            banned.add(self._tokens.page)
+        return sorted(banned)
+
+    def accept(self, token_id: int, probability: float) -> list[Section]:
+        """Take the next token and return the sections that it ends.
+
+        Args:
+            token_id: The sampled id.
+            probability: Its probability; NaN means that the model's scores were not finite.
+        """
+        section = self.section
+        if not math.isfinite(probability):
+            return self._abort("the model returned scores that are not finite")
+        if token_id == self._tokens.eos:
+            return self._close(FinishReason.EOS)
+        if token_id == self._tokens.page:
+            if self._markers == 0:
+                self._feed_marker()
+                return []
+            return self._close(FinishReason.EOS)
+        section.append(token_id, probability)
+        reason = self._stopped(section)
+        if reason is not None:
+            return self._close(reason)
+        self._feed(token_id)
+        self.token += 1
+        return []
+
+    def _abort(self, message: str) -> list[Section]:
+        ended = self.sections[self._current :]
+        for section in ended:
+            section.fail(message)
+        self.finished = True
+        return ended
+
+    def _stopped(self, section: Section) -> FinishReason | None:
+        guard = self._limits.loop_guard
+        if guard is not None and guard.due(section.output_tokens):
+            loop = guard.find(section.token_ids)
+            if loop is not None:
+                del section.token_ids[len(section.token_ids) - loop.span + loop.period :]
+                return FinishReason.LOOP
+        if section.output_tokens >= self._limits.max_tokens_per_page:
+            return FinishReason.LENGTH
+        return None
+
+    def _close(self, reason: FinishReason) -> list[Section]:
+        section = self.section
+        section.finish = reason
+        if self._current + 1 < self.num_pages:
+            # A model that ends early, or is cut, still owes a section for every page.
+            self._current += 1
+            self._feed_marker()
+        else:
+            self.finished = True
+        return [section]
+
+    def _feed_marker(self) -> None:
+        assert self._tokens.page is not None, "a prompt with pages has a <PAGE> id"
+        self._feed(self._tokens.page)
+        self._markers += 1
+        self.token = self._page_tokens[self._markers]
+        if self._isolated:
+            self.section_start = self.position
+
+    def _feed(self, token_id: int) -> None:
+        self.pending = token_id
+        self._ids.append(token_id)
+        self.position += 1
