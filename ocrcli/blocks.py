@@ -1,0 +1,157 @@
+"""The one parser of what models write: markup with block headers to typed blocks with boxes.
+
+Models make mistakes, so nothing here raises: a header that cannot be understood costs the block its
+box, never its text, and leaves a warning.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from ocrcli.document import Block, BlockType, Box, Notice
+from ocrcli.tables import find_table, table_text
+
+MAX_COORDINATE = 999
+"""Boxes are integers from 0 to this, whatever the size of the page."""
+
+_DET, _PAGE = "<|det|>", "<PAGE>"
+_LABEL = r"\s*(?P<label>[A-Za-z][A-Za-z_ -]{0,40}?)\s*"
+_HEADER = re.compile(
+    _LABEL + r"\[\s*(?P<box>[0-9]{1,5}(?:\s*,\s*[0-9]{1,5}){3})\s*\]" + r"(?:\s*<\|/det\|>)?"
+)
+_BROKEN_HEADER = re.compile(_LABEL + r"(?:\[[^\]\n<>]{0,60}\]?\s*)?(?:<\|/det\|>|$)")
+_STRAY_TOKEN = re.compile(r"<\|/?[A-Za-z][A-Za-z_]*(?::[^|<>\n]{0,40})?\|>")
+_NO_TEXT = "[Non-Text]"
+_ALIASES = {
+    "image": BlockType.FIGURE,
+    "picture": BlockType.FIGURE,
+    "equation": BlockType.FORMULA,
+    "aside_text": BlockType.ASIDE,
+    "paragraph": BlockType.TEXT,
+}
+_LIGATURES = {
+    "\ufb00": "ff",
+    "\ufb01": "fi",
+    "\ufb02": "fl",
+    "\ufb03": "ffi",
+    "\ufb04": "ffl",
+    "\ufb05": "st",
+    "\ufb06": "st",
+}
+_TEXT_TABLE = str.maketrans(
+    {
+        **{code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"},
+        **{ord(ligature): letters for ligature, letters in _LIGATURES.items()},
+        ord("\ufeff"): None,
+    }
+)
+
+
+@dataclass(frozen=True)
+class ParsedPage:
+    """Blocks in reading order, and what was wrong with the markup."""
+
+    blocks: tuple[Block, ...]
+    warnings: tuple[Notice, ...]
+
+
+def parse_markup(markup: str, width_pt: float, height_pt: float) -> ParsedPage:
+    """Return the blocks of one page.
+
+    Args:
+        markup: What the model wrote: `<|det|>label [x1, y1, x2, y2]<|/det|>text` once per block, a
+            leading `<PAGE>` allowed.
+        width_pt: Width of the page in points.
+        height_pt: Height of the page in points.
+
+    Example:
+        >>> parse_markup("<|det|>title [0, 0, 999, 99]<|/det|>Hello", 600, 800).blocks[0].text
+        'Hello'
+    """
+    found: list[Notice] = []
+    before, *pieces = markup.replace(_PAGE, "").split(_DET)
+    blocks = []
+    if before.strip():
+        found.append(Notice("text_outside_block", "the model wrote text outside any block"))
+        blocks.append(_block(BlockType.TEXT, before, None, None, found))
+    for piece in pieces:
+        header = _HEADER.match(piece)
+        if header is not None:
+            kind = _block_type(header["label"], found)
+            box = _box([int(number) for number in header["box"].split(",")], found)
+            bbox = _to_points(box, width_pt, height_pt)
+            blocks.append(_block(kind, piece[header.end() :], box, bbox, found))
+            continue
+        found.append(Notice("malformed_block", "the model wrote a block without a valid box"))
+        broken = _BROKEN_HEADER.match(piece)
+        kind = _block_type(broken["label"], found) if broken else BlockType.TEXT
+        text = piece[broken.end() :] if broken else piece
+        blocks.append(_block(kind, text, None, None, found))
+    return ParsedPage(tuple(block for block in blocks if block is not None), _once(found))
+
+
+def clean_text(text: str) -> str:
+    """Return text in NFC with ligatures spelled out, without control characters or stray blanks.
+
+    Lines stay as they are, but for blanks at their ends; empty lines at either end go.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_TEXT_TABLE)
+    lines = [line.rstrip() for line in unicodedata.normalize("NFC", text).split("\n")]
+    return "\n".join(lines).strip("\n")
+
+
+def _block(
+    kind: BlockType,
+    text: str,
+    box: tuple[int, int, int, int] | None,
+    bbox: Box | None,
+    found: list[Notice],
+) -> Block | None:
+    bare = _STRAY_TOKEN.sub("", text)
+    if bare != text:
+        found.append(Notice("stray_token", "control tokens were removed from the text"))
+    bare = clean_text(bare.replace(_NO_TEXT, ""))
+    if "\ufffd" in bare:
+        found.append(Notice("replacement_character", "some characters could not be decoded"))
+    table = find_table(bare)
+    if table is not None:
+        return Block(kind, table_text(table), box, bbox, html=bare)
+    if not bare and box is None:
+        return None
+    return Block(kind, bare, box, bbox)
+
+
+def _block_type(label: str, found: list[Notice]) -> BlockType:
+    name = re.sub(r"[ -]+", "_", label.strip().lower())
+    if name in _ALIASES:
+        return _ALIASES[name]
+    if name.endswith("_caption"):
+        return BlockType.CAPTION
+    try:
+        return BlockType(name)
+    except ValueError:
+        found.append(Notice("unknown_label", f'block label "{name}" was taken for text'))
+        return BlockType.TEXT
+
+
+def _box(numbers: list[int], found: list[Notice]) -> tuple[int, int, int, int]:
+    left, top, right, bottom = (min(number, MAX_COORDINATE) for number in numbers)
+    box = (min(left, right), min(top, bottom), max(left, right), max(top, bottom))
+    if box != tuple(numbers):
+        found.append(Notice("box_corrected", "a box lay outside the page or was turned over"))
+    return box
+
+
+def _to_points(box: tuple[int, int, int, int], width_pt: float, height_pt: float) -> Box:
+    across, down = width_pt / MAX_COORDINATE, height_pt / MAX_COORDINATE
+    left, top, right, bottom = box
+    return (
+        round(left * across, 2),
+        round(top * down, 2),
+        round(right * across, 2),
+        round(bottom * down, 2),
+    )
+
+
+def _once(found: list[Notice]) -> tuple[Notice, ...]:
+    return tuple(dict.fromkeys(found))

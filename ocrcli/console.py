@@ -1,0 +1,171 @@
+"""Everything the command says on stderr, and the guard that keeps stdout for the transcript."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import IO
+
+from ocrcli.batch import Batch
+from ocrcli.document import Document, Page, PageStatus
+from ocrcli.errors import OcrError, OutputError, printable
+from ocrcli.options import ProgressStyle
+from ocrcli.progress import JsonProgress, NoProgress, PlainProgress, Progress
+
+
+class Console:
+    """One line per problem on stderr, and progress around them."""
+
+    def __init__(self, progress: Progress, stream: IO[str], verbosity: int = 0) -> None:
+        """Create a console.
+
+        Args:
+            progress: Shows how the work is getting on; lines are printed above it.
+            stream: Usually stderr.
+            verbosity: -1 for errors only, 1 for more detail.
+        """
+        self._progress, self._stream, self._verbosity = progress, stream, verbosity
+        self._warned: set[tuple[str, str]] = set()
+
+    def line(self, text: str) -> None:
+        """Print a line as it is."""
+        with self._progress.paused(), contextlib.suppress(OSError, ValueError):
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
+    def error(self, error: OcrError) -> None:
+        """Print an error in one line, and what to do about it."""
+        self.line(f"ocrcli: error: {printable(str(error))}")
+
+    def warning(self, source: str, page_number: int | None, detail: str) -> None:
+        """Print a warning unless the console is quiet."""
+        self._say("warning", source, page_number, detail, level=0)
+
+    def _say(
+        self, kind: str, source: str, page_number: int | None, detail: str, level: int
+    ) -> None:
+        if self._verbosity >= level:
+            place = "" if page_number is None else f"page {page_number}: "
+            self.line(f"ocrcli: {kind}: {printable(source)}: {place}{printable(detail)}")
+
+    def file_started(self, document: Document, index: int, count: int) -> None:
+        """Show that an input was opened, and what is wrong with it as a whole."""
+        self._warned.clear()
+        for notice in document.source.warnings:
+            self.warning(document.source.name, None, notice.detail)
+        self._progress.file_started(document, index, count)
+
+    def page_done(self, document: Document, page: Page) -> None:
+        """Show that a page is finished, and what its reader should know.
+
+        What is said of every page of a document is said once, unless more detail was asked for.
+        """
+        name = document.source.name
+        if page.status is PageStatus.ERROR:
+            self._say("error", name, page.page_number, page.error or "failed", level=-1)
+        for notice in page.warnings:
+            key = (name, notice.code)
+            if page.status.is_degraded or key not in self._warned or self._verbosity > 0:
+                self.warning(name, page.page_number, notice.detail)
+            self._warned.add(key)
+        self._progress.page_done(document, page)
+
+    def file_done(self, document: Document) -> None:
+        """Show that an input is finished."""
+        self._progress.file_done(document)
+
+    def file_failed(self, error: OcrError) -> None:
+        """Print why an input failed."""
+        self.error(error)
+        self._progress.file_failed(error)
+
+    def batch_done(self, batch: Batch, seconds: float) -> None:
+        """Close the progress display and sum up.
+
+        Args:
+            batch: The account of the run.
+            seconds: Wall time of the run.
+        """
+        self._progress.finished(batch, seconds)
+
+    def paused(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context in which a terminal is free for other text."""
+        return self._progress.paused()
+
+    def close(self) -> None:
+        """Remove what moves from the terminal."""
+        self._progress.close()
+
+
+def new_progress(
+    style: ProgressStyle, stream: IO[str], variables: Mapping[str, str], *, quiet: bool = False
+) -> Progress:
+    """Return the progress display that suits the stream.
+
+    Bars are for terminals only: anywhere else their control characters would spoil a log.
+
+    Args:
+        style: What the user asked for.
+        stream: Where it is shown.
+        variables: The environment.
+        quiet: Whether nothing but errors is wanted.
+    """
+    if style is ProgressStyle.NONE or (quiet and style is ProgressStyle.AUTO):
+        return NoProgress()
+    if style is ProgressStyle.JSON:
+        return JsonProgress(stream)
+    is_terminal = stream.isatty() and variables.get("TERM") != "dumb"
+    if is_terminal and style in (ProgressStyle.AUTO, ProgressStyle.BAR):
+        # Rich takes a while to load, and only terminals need it.
+        from ocrcli.progress_bar import BarProgress
+
+        return BarProgress(stream)
+    return PlainProgress(stream)
+
+
+@contextlib.contextmanager
+def guarded_stdout() -> Iterator[IO[str]]:
+    """Give the caller standard output and send everyone else's output to stderr.
+
+    Libraries print, in Python and below it. Inside this context whatever they write to descriptor 1
+    ends up on stderr; only the yielded stream reaches the reader of the transcript.
+    """
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    kept = os.dup(1)
+    stream = os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield stream
+    finally:
+        # What could not be delivered was reported when it was written.
+        with contextlib.suppress(OSError, ValueError):
+            stream.close()
+        if sys.stdout is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def write_stdout(stream: IO[str], text: str) -> None:
+    """Write text and hand it over at once.
+
+    Args:
+        stream: Standard output.
+        text: The text.
+
+    Raises:
+        BrokenPipeError: Nobody reads any more.
+        OutputError: It cannot be written for another reason.
+    """
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}", source="standard output"
+        ) from error

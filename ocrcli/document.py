@@ -1,0 +1,330 @@
+"""The nouns that stages hand to each other: page images, blocks, pages and documents."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, measured from the top left corner of the page as displayed."""
+
+
+class PageStatus(StrEnum):
+    """How far the transcript of a page can be trusted.
+
+    Attributes:
+        OK: The model read the page to its end.
+        BLANK: The page carries no ink; no model was asked.
+        EMPTY: The page carries ink, but the model found nothing on it.
+        TRUNCATED: The page was cut at the token budget.
+        LOOP: The model began to repeat itself; the repetition was cut.
+        SUSPECT: There is text, but the evidence speaks against it.
+        ERROR: The page could not be transcribed.
+    """
+
+    OK = "ok"
+    BLANK = "blank"
+    EMPTY = "empty"
+    TRUNCATED = "truncated"
+    LOOP = "loop"
+    SUSPECT = "suspect"
+    ERROR = "error"
+
+    @property
+    def is_degraded(self) -> bool:
+        """Whether there is a result that needs a second look."""
+        return self in _DEGRADED
+
+
+_DEGRADED = frozenset({PageStatus.EMPTY, PageStatus.TRUNCATED, PageStatus.LOOP, PageStatus.SUSPECT})
+
+
+class BlockType(StrEnum):
+    """What a block of a page is."""
+
+    TITLE = "title"
+    TEXT = "text"
+    LIST = "list"
+    TABLE = "table"
+    FORMULA = "formula"
+    FIGURE = "figure"
+    CAPTION = "caption"
+    HEADER = "header"
+    FOOTER = "footer"
+    PAGE_NUMBER = "page_number"
+    FOOTNOTE = "footnote"
+    ASIDE = "aside"
+    CODE = "code"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about a page or a document that its reader should know.
+
+    Attributes:
+        code: Short stable name, such as "downscaled".
+        detail: A sentence for people.
+    """
+
+    code: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """What is known of a page before anyone reads it.
+
+    Attributes:
+        page_number: Place in the file, from 1.
+        label: Number printed in the file's own scheme, such as "iii", or None.
+        width_pt: Width as displayed, in points of 1/72 inch.
+        height_pt: Height as displayed, in points.
+        image_width: Width of the page image in pixels.
+        image_height: Height of the page image in pixels.
+        dpi: Pixels of the page image per inch of page.
+        rotation: Degrees clockwise by which the file asks the page to be turned.
+        ink_pixels: Pixels that differ clearly from the paper.
+        warnings: What happened while the page was loaded.
+        seconds: Time spent on loading and rendering.
+    """
+
+    page_number: int
+    label: str | None = None
+    width_pt: float = 0.0
+    height_pt: float = 0.0
+    image_width: int = 0
+    image_height: int = 0
+    dpi: float = 0.0
+    rotation: int = 0
+    ink_pixels: int = 0
+    warnings: tuple[Notice, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def ink_ratio(self) -> float:
+        """Share of the page image that is ink, 0 to 1."""
+        area = self.image_width * self.image_height
+        return self.ink_pixels / area if area else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class PageImage:
+    """A page as a picture.
+
+    Attributes:
+        pixels: Grey values 0 (black) to 255 (white), uint8 [height, width].
+        facts: What else is known of the page.
+    """
+
+    pixels: "NDArray[np.uint8]"
+    facts: PageFacts
+
+    @property
+    def page_number(self) -> int:
+        """Place in the file, from 1."""
+        return self.facts.page_number
+
+
+@dataclass(frozen=True)
+class PageFailure:
+    """A page that could not be turned into a picture.
+
+    Attributes:
+        facts: What is known of the page; its size may be missing.
+        message: What went wrong, in one sentence.
+    """
+
+    facts: PageFacts
+    message: str
+
+    @property
+    def page_number(self) -> int:
+        """Place in the file, from 1."""
+        return self.facts.page_number
+
+
+@dataclass(frozen=True)
+class Block:
+    """One piece of a page in reading order.
+
+    Attributes:
+        type: What it is.
+        text: Its text, lines as printed; cells of a table are separated by tabs.
+        box: Place on the page in thousandths, integers 0 to 999, or None when unknown.
+        bbox: The same place in points, or None.
+        html: The markup of a table, or None.
+    """
+
+    type: BlockType
+    text: str
+    box: tuple[int, int, int, int] | None = None
+    bbox: Box | None = None
+    html: str | None = None
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """Tokens read and written."""
+
+    prompt: int = 0
+    output: int = 0
+
+    def __add__(self, other: "TokenCounts") -> "TokenCounts":
+        """Return both together."""
+        return TokenCounts(self.prompt + other.prompt, self.output + other.output)
+
+
+@dataclass(frozen=True)
+class PageSeconds:
+    """Wall time by stage; `render` includes loading the page from its file."""
+
+    render: float = 0.0
+    encode: float = 0.0
+    prefill: float = 0.0
+    decode: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All stages together."""
+        return self.render + self.encode + self.prefill + self.decode
+
+    def __add__(self, other: "PageSeconds") -> "PageSeconds":
+        """Return both together, stage by stage."""
+        return PageSeconds(
+            self.render + other.render,
+            self.encode + other.encode,
+            self.prefill + other.prefill,
+            self.decode + other.decode,
+        )
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Probabilities, 0 to 1, that the model gave to what it wrote."""
+
+    mean: float
+    min: float
+
+
+@dataclass(frozen=True)
+class Page:
+    """The transcript of one page and the evidence for it.
+
+    Attributes:
+        page_number: Place in the file, from 1.
+        status: How far the transcript can be trusted.
+        text: Plain text: blocks separated by a blank line, lines as printed.
+        markdown: The same as Markdown.
+        markup: What the model wrote, blocks with their boxes.
+        blocks: The pieces of the page in reading order.
+        facts: What was known before reading.
+        warnings: What its reader should know, facts' warnings included.
+        tokens: Tokens read and written.
+        seconds: Wall time by stage.
+        confidence: Token probabilities, or None if no model was asked.
+        error: What went wrong, for status "error" only.
+    """
+
+    page_number: int
+    status: PageStatus
+    text: str = ""
+    markdown: str = ""
+    markup: str = ""
+    blocks: tuple[Block, ...] = ()
+    facts: PageFacts = PageFacts(0)
+    warnings: tuple[Notice, ...] = ()
+    tokens: TokenCounts = TokenCounts()
+    seconds: PageSeconds = PageSeconds()
+    confidence: Confidence | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """An input as its transcript's records name it.
+
+    Attributes:
+        name: Path as the user gave it.
+        sha256: Hash of the file's bytes, hexadecimal.
+        pages_total: Pages of the file, selected or not.
+        pages_selected: Pages to be transcribed.
+        warnings: What is known of the file as a whole, such as "repaired".
+    """
+
+    name: str
+    sha256: str
+    pages_total: int
+    pages_selected: int
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether the file was damaged and could be read all the same."""
+        return any(warning.code == "repaired" for warning in self.warnings)
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """Which weights wrote a transcript, and how they were run."""
+
+    id: str
+    sha256: str
+    dtype: str
+    device: str
+
+
+@dataclass
+class Document:
+    """The account of one input: every page counted, by status.
+
+    Attributes:
+        source: The input.
+        model: The model that was used, or None if no page needed one.
+        output: Path of the transcript, or None for standard output.
+        statuses: Number of pages per status.
+        failed_pages: Numbers of the pages with status "error".
+        tokens: Tokens of all pages.
+        stages: Seconds of all pages by stage.
+        seconds: Wall time from opening the input to the last page.
+    """
+
+    source: Source
+    model: ModelFacts | None = None
+    output: str | None = None
+    statuses: dict[PageStatus, int] = field(default_factory=dict)
+    failed_pages: list[int] = field(default_factory=list)
+    tokens: TokenCounts = TokenCounts()
+    stages: PageSeconds = PageSeconds()
+    seconds: float = 0.0
+
+    def add(self, page: Page) -> None:
+        """Count a page."""
+        self.statuses[page.status] = self.statuses.get(page.status, 0) + 1
+        if page.status is PageStatus.ERROR:
+            self.failed_pages.append(page.page_number)
+        self.tokens += page.tokens
+        self.stages += page.seconds
+
+    def count(self, status: PageStatus) -> int:
+        """Return the number of pages with this status."""
+        return self.statuses.get(status, 0)
+
+    @property
+    def num_pages(self) -> int:
+        """Pages counted so far."""
+        return sum(self.statuses.values())
+
+    @property
+    def num_degraded(self) -> int:
+        """Pages whose transcript needs a second look."""
+        return sum(count for status, count in self.statuses.items() if status.is_degraded)
+
+    @property
+    def status(self) -> str:
+        """Return "failed" or "degraded" if any page is, else "ok"."""
+        if self.failed_pages:
+            return "failed"
+        return "degraded" if self.num_degraded else "ok"

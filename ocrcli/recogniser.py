@@ -1,0 +1,117 @@
+"""The model as the pipeline sees it: page images in, results out, loaded when first needed."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol
+
+from ocrcli.document import ModelFacts, PageImage
+from ocrcli.errors import DeviceError, ModelError
+from ocrcli.options import Device, Dtype, Options
+
+if TYPE_CHECKING:
+    from ocrcli.engine import Engine, GenerationLimits, PageResult
+
+
+class Recogniser(Protocol):
+    """Anything that reads page images."""
+
+    @property
+    def facts(self) -> ModelFacts | None:
+        """Which model reads, or None as long as none was needed."""
+
+    @property
+    def load_seconds(self) -> float:
+        """Time it took to load the model."""
+
+    def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
+        """Yield one result per page, in the order of the pages."""
+
+
+class ModelRecogniser:
+    """Reads pages with a model that is loaded when the first page asks for it.
+
+    A run over blank pages or over files that cannot be opened never loads it.
+    """
+
+    def __init__(self, options: Options) -> None:
+        """Remember what to load.
+
+        Args:
+            options: The model, the device and the limits.
+
+        Raises:
+            ModelError: The path given for the model does not exist.
+        """
+        if options.model is not None and not options.model.exists():
+            raise ModelError("no such model", source=str(options.model))
+        self._options = options
+        self._engine: Engine | None = None
+        self.facts: ModelFacts | None = None
+        self.load_seconds = 0.0
+
+    def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
+        """Yield one result per page, in the order of the pages.
+
+        Args:
+            pages: Pulled one by one, when there is room.
+
+        Raises:
+            ModelError: The model is missing or does not fit.
+            DeviceError: The device is unavailable or out of memory.
+        """
+        source = iter(pages)
+        first = next(source, None)
+        if first is None:
+            return
+        if self._engine is None:
+            self._engine = self._load()
+        yield from self._engine.transcribe(chain([first], source))
+
+    def _load(self) -> "Engine":
+        started = time.perf_counter()
+        import torch
+
+        from ocrcli.engine import Engine, GenerationLimits
+        from ocrcli.models import CheckpointError, load_model, model_facts
+        from ocrcli.tokenizer import Tokenizer
+
+        options = self._options
+        if options.threads is not None:
+            torch.set_num_threads(options.threads)
+        device, dtype = _device(options.device), options.dtype
+        if dtype is Dtype.AUTO:
+            dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
+        try:
+            loaded = load_model(options.model, device, getattr(torch, dtype))
+            tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+            hashes = [file.sha256 for file in model_facts(loaded.files)]
+        except torch.cuda.OutOfMemoryError as error:
+            raise DeviceError("the model does not fit into the GPU's memory") from error
+        except (CheckpointError, OSError, ValueError) as error:
+            raise ModelError(str(error)) from error
+        limits = _with_options(GenerationLimits.for_model(loaded.config), options)
+        engine = Engine(loaded.model, tokenizer, limits)
+        self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
+        self.load_seconds = time.perf_counter() - started
+        return engine
+
+
+def _device(device: Device) -> str:
+    import torch
+
+    available = torch.cuda.is_available()
+    if device is Device.CUDA and not available:
+        built = torch.version.cuda is not None
+        reason = "no CUDA device was found" if built else "this PyTorch was built without CUDA"
+        raise DeviceError(f"cuda is not available: {reason}")
+    return "cuda" if available and device is not Device.CPU else "cpu"
+
+
+def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLimits":
+    if options.pages_in_flight is not None:
+        limits = replace(limits, pages_in_flight=options.pages_in_flight)
+    if options.max_tokens is not None:
+        limits = replace(limits, max_tokens_per_page=options.max_tokens)
+    return limits

@@ -1,0 +1,130 @@
+"""The verdict on a page: one record from what was seen on it and what the model wrote.
+
+A fluent transcript is no proof of a good one, so the record weighs the text against the ink on the
+page and the model's own confidence.
+"""
+
+from typing import TYPE_CHECKING
+
+from ocrcli.blocks import parse_markup
+from ocrcli.document import (
+    BlockType,
+    Confidence,
+    Notice,
+    Page,
+    PageFacts,
+    PageFailure,
+    PageSeconds,
+    PageStatus,
+    TokenCounts,
+)
+from ocrcli.writers import page_markdown, page_text
+
+if TYPE_CHECKING:
+    from ocrcli.engine import PageResult
+
+MIN_INK_PIXELS = 24
+"""A page with less ink than this is blank: not even a full stop would fit in."""
+
+INK_PER_CHARACTER = 4
+"""Pixels of ink that the smallest legible character leaves at least."""
+
+MIN_CONFIDENCE = 0.5
+"""Mean token probability below which a transcript is taken for guesswork."""
+
+_ILLEGIBLE_DPI = 30.0
+
+
+def is_blank(facts: PageFacts) -> bool:
+    """Return whether there is nothing to read on a page."""
+    return facts.ink_pixels < MIN_INK_PIXELS
+
+
+def blank_page(facts: PageFacts) -> Page:
+    """Return the record of a page without ink.
+
+    A sheet so large that print would vanish at the size it is read at is doubtful, not blank.
+
+    Args:
+        facts: What is known of the page.
+    """
+    doubtful = 0 < facts.dpi < _ILLEGIBLE_DPI
+    notice = Notice("illegible_size", "the page is too large to tell whether it is blank")
+    return Page(
+        page_number=facts.page_number,
+        status=PageStatus.SUSPECT if doubtful else PageStatus.BLANK,
+        facts=facts,
+        warnings=(*facts.warnings, notice) if doubtful else facts.warnings,
+        seconds=PageSeconds(render=facts.seconds),
+    )
+
+
+def failed_page(failure: PageFailure) -> Page:
+    """Return the record of a page that could not be transcribed.
+
+    Args:
+        failure: The page and what went wrong.
+    """
+    return Page(
+        page_number=failure.page_number,
+        status=PageStatus.ERROR,
+        facts=failure.facts,
+        warnings=failure.facts.warnings,
+        seconds=PageSeconds(render=failure.facts.seconds),
+        error=failure.message,
+    )
+
+
+def finished_page(facts: PageFacts, result: "PageResult") -> Page:
+    """Return the record of a page that went through the model.
+
+    Args:
+        facts: What was known before.
+        result: What the engine made of the page.
+    """
+    if result.finish == "error":
+        return failed_page(PageFailure(facts, result.error or "the model failed on this page"))
+    parsed = parse_markup(result.markup, facts.width_pt, facts.height_pt)
+    text = page_text(parsed.blocks)
+    has_figure = any(block.type is BlockType.FIGURE for block in parsed.blocks)
+    status, doubts = _verdict(facts, result, text, has_figure)
+    return Page(
+        page_number=facts.page_number,
+        status=status,
+        text=text,
+        markdown=page_markdown(parsed.blocks),
+        markup=result.markup,
+        blocks=parsed.blocks,
+        facts=facts,
+        warnings=(*facts.warnings, *parsed.warnings, *doubts),
+        tokens=TokenCounts(result.prompt_tokens, result.output_tokens),
+        seconds=PageSeconds(
+            facts.seconds, result.seconds.encode, result.seconds.prefill, result.seconds.decode
+        ),
+        confidence=Confidence(result.confidence_mean, result.confidence_min),
+    )
+
+
+def _verdict(
+    facts: PageFacts, result: "PageResult", text: str, has_figure: bool
+) -> tuple[PageStatus, list[Notice]]:
+    if result.finish == "length":
+        detail = f"the page was cut after {result.output_tokens} tokens"
+        return PageStatus.TRUNCATED, [Notice("truncated", detail)]
+    if result.finish == "loop":
+        return PageStatus.LOOP, [Notice("loop", "the text began to repeat itself and was cut")]
+    if not text and not has_figure:
+        return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
+    doubts = _doubts(facts, result, text)
+    return (PageStatus.SUSPECT if doubts else PageStatus.OK), doubts
+
+
+def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
+    doubts = []
+    characters = sum(not character.isspace() for character in text)
+    if characters * INK_PER_CHARACTER > facts.ink_pixels:
+        doubts.append(Notice("more_text_than_ink", "there is more text than the page has ink for"))
+    if result.output_tokens and result.confidence_mean < MIN_CONFIDENCE:
+        detail = f"the mean confidence is only {result.confidence_mean:.2f}"
+        doubts.append(Notice("low_confidence", detail))
+    return doubts

@@ -1,0 +1,51 @@
+"""What a writer is, and which one belongs to a format.
+
+A writer turns pages into pieces of text as they are finished, so that a transcript grows while the
+next page is still being read. It keeps no more than it needs to place separators.
+"""
+
+from typing import Protocol
+
+from ocrcli.document import Document, Page, Source
+from ocrcli.errors import OcrError
+from ocrcli.options import OutputFormat
+from ocrcli.writers.jsonl import JsonLinesWriter
+from ocrcli.writers.markdown import MarkdownWriter
+from ocrcli.writers.text import TextWriter
+
+
+class Writer(Protocol):
+    """Turns the pages of one output, be it of one input or several, into text."""
+
+    def page(self, source: Source, page: Page) -> str:
+        """Return what a finished page adds to the output."""
+
+    def document(self, document: Document) -> str:
+        """Return what the end of an input adds to the output."""
+
+    def failure(self, error: OcrError) -> str:
+        """Return what an input that failed adds to the output."""
+
+    def end(self) -> str:
+        """Return what closes the output."""
+
+
+_WRITERS: dict[OutputFormat, type[Writer]] = {
+    OutputFormat.TXT: TextWriter,
+    OutputFormat.MD: MarkdownWriter,
+    OutputFormat.JSONL: JsonLinesWriter,
+}
+
+
+def new_writer(format_: OutputFormat) -> Writer:
+    """Return a writer for one output.
+
+    Args:
+        format_: What the transcript is written as.
+    """
+    return _WRITERS[format_]()
+
+
+def suffix_of(format_: OutputFormat) -> str:
+    """Return the suffix of files in this format, such as ".txt"."""
+    return f".{format_}"

@@ -1,0 +1,74 @@
+"""Page lists, ranges of numbers and the environment."""
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from ocrcli.errors import ExitCode, UsageError
+from ocrcli.options import Device, Environment, Options, PageSelection
+
+
+@pytest.mark.parametrize(
+    ("text", "total", "expected"),
+    [
+        ("1", 3, (1,)),
+        ("1-3,7", 8, (1, 2, 3, 7)),
+        (" 2 - 3 , 1 ", 3, (1, 2, 3)),
+        ("2,2,1-2", 2, (1, 2)),
+    ],
+)
+def test_selection_lists_pages_once_in_order(text, total, expected):
+    assert PageSelection.parse(text).resolve(total) == expected
+
+
+def test_empty_selection_means_all_pages():
+    assert PageSelection().resolve(3) == (1, 2, 3)
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "1-", "-1", "3-2", "1,,2", "1.5", "²", "9" * 5000])
+def test_malformed_page_lists_are_usage_errors(text):
+    with pytest.raises(UsageError) as caught:
+        PageSelection.parse(text)
+    assert caught.value.exit_code == ExitCode.USAGE
+
+
+def test_page_beyond_the_end_is_named():
+    with pytest.raises(UsageError, match="page 99, but the document has 6 pages"):
+        PageSelection.parse("2,99").resolve(6)
+
+
+def test_huge_range_is_refused_without_building_it():
+    with pytest.raises(UsageError):
+        PageSelection.parse("1-999999999").resolve(5)
+
+
+@pytest.mark.parametrize("field", ["pages_in_flight", "max_tokens", "threads"])
+def test_numbers_out_of_range_are_usage_errors(field):
+    with pytest.raises(UsageError, match=field.replace("_", "-")):
+        Options(**{field: 0})
+
+
+def test_options_do_not_show_the_password():
+    assert "sesame" not in repr(Options(password="sesame"))
+    assert "sesame" not in repr(Environment(password="sesame"))
+
+
+def test_options_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        Options().force = True
+
+
+def test_environment_is_read():
+    variables = {"OCRCLI_MODEL": "m", "OCRCLI_DEVICE": "cpu", "OCRCLI_PDF_PASSWORD": "p"}
+    found = Environment.read(variables)
+    assert (found.model, found.device, found.password) == (Path("m"), Device.CPU, "p")
+
+
+def test_empty_variables_count_as_unset():
+    assert Environment.read({"OCRCLI_MODEL": "", "OCRCLI_DEVICE": ""}) == Environment()
+
+
+def test_bad_device_in_the_environment_names_the_variable():
+    with pytest.raises(UsageError, match="OCRCLI_DEVICE"):
+        Environment.read({"OCRCLI_DEVICE": "tpu"})

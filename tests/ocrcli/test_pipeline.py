@@ -1,0 +1,118 @@
+"""One document, from file to transcript."""
+
+import pytest
+
+import ocrcli
+from ocrcli.document import PageFacts, PageFailure, PageStatus
+from ocrcli.errors import InputError, ModelError, UsageError
+from ocrcli.pages import open_pages
+from ocrcli.pipeline import read_pages
+
+
+def statuses(pages):
+    return [(page.page_number, str(page.status)) for page in pages]
+
+
+def test_every_page_has_a_record_in_order(fakes, tmp_path):
+    path = fakes.write_pdf(tmp_path / "a.pdf", [None, "2", None, "4", "5", None])
+    script = {4: fakes.result(4, finish="error", error="x")}
+    recogniser = fakes.ScriptedRecogniser(script)
+    with open_pages(path) as pages:
+        found = statuses(read_pages(pages, recogniser))
+    assert found == [
+        (1, "blank"),
+        (2, "ok"),
+        (3, "blank"),
+        (4, "error"),
+        (5, "ok"),
+        (6, "blank"),
+    ]
+    assert recogniser.pulled == [2, 4, 5]
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 3, 10])
+def test_order_does_not_depend_on_how_many_pages_are_in_flight(fakes, tmp_path, ahead):
+    path = fakes.write_pdf(tmp_path / "a.pdf", ["1", None, "3", None, None, "6", "7"])
+    with open_pages(path) as pages:
+        found = statuses(read_pages(pages, fakes.ScriptedRecogniser(ahead=ahead)))
+    assert [number for number, _ in found] == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_pages_are_not_pulled_before_they_are_needed(fakes, tmp_path):
+    path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2", "3", "4"])
+    recogniser = fakes.ScriptedRecogniser(ahead=2)
+    with open_pages(path) as pages:
+        records = read_pages(pages, recogniser)
+        next(records)
+        assert recogniser.pulled == [1, 2]
+
+
+def test_document_of_blank_pages_needs_no_model(fakes, tmp_path):
+    path = fakes.write_pdf(tmp_path / "a.pdf", [None, None])
+    recogniser = fakes.ScriptedRecogniser()
+    with open_pages(path) as pages:
+        assert statuses(read_pages(pages, recogniser)) == [(1, "blank"), (2, "blank")]
+    assert recogniser.facts is None
+
+
+def test_page_that_cannot_be_drawn_is_an_error_record(fakes):
+    (page,) = read_pages([PageFailure(PageFacts(7), "broken")], fakes.ScriptedRecogniser())
+    assert (page.page_number, page.status, page.error) == (7, PageStatus.ERROR, "broken")
+
+
+def test_page_the_engine_forgot_is_an_error_record(fakes, tmp_path):
+    class Forgetful(fakes.ScriptedRecogniser):
+        def transcribe(self, pages):
+            for page in pages:
+                if page.page_number == 1:
+                    yield fakes.result(1, fakes.block("One"))
+
+    path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2", None])
+    with open_pages(path) as pages:
+        found = statuses(read_pages(pages, Forgetful()))
+    assert found == [(1, "ok"), (2, "error"), (3, "blank")]
+
+
+class TestPythonInterface:
+    @pytest.fixture(autouse=True)
+    def scripted(self, fakes, monkeypatch):
+        self.seen = []
+
+        def recogniser(options):
+            self.seen.append(options)
+            return fakes.ScriptedRecogniser()
+
+        monkeypatch.setattr("ocrcli.pipeline.ModelRecogniser", recogniser)
+
+    def test_pages_are_yielded(self, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2", "3"])
+        pages = list(ocrcli.transcribe(path, pages="1,3"))
+        assert [page.text for page in pages] == ["Page 1", "Page 3"]
+
+    def test_settings_are_passed_on(self, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", [None])
+        list(
+            ocrcli.transcribe(
+                path, model="m", device="cpu", dtype="float32", pages_in_flight=2, max_tokens=9
+            )
+        )
+        (options,) = self.seen
+        assert (str(options.model), options.device, options.max_tokens) == ("m", "cpu", 9)
+
+    def test_bad_file_is_reported_at_once(self, tmp_path):
+        with pytest.raises(InputError):
+            ocrcli.transcribe(tmp_path / "none.pdf")
+
+    def test_bad_page_list_is_reported_at_once(self, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", [None])
+        with pytest.raises(UsageError):
+            ocrcli.transcribe(path, pages="3")
+
+    def test_unknown_device_names_the_choices(self, tmp_path):
+        with pytest.raises(UsageError, match="auto, cpu, cuda"):
+            ocrcli.transcribe(tmp_path / "a.pdf", device="tpu")
+
+
+def test_missing_model_is_reported_at_once(tmp_path):
+    with pytest.raises(ModelError, match="no such model"):
+        ocrcli.transcribe(tmp_path / "a.pdf", model=tmp_path / "none")
