@@ -1,0 +1,1 @@
+"""How the small model is trained and measured; part of the repository, not of the wheel."""

@@ -1,0 +1,143 @@
+"""Words for training pages: prose, sentences in ten languages, and strings that cannot be guessed.
+
+The last kind is there so that the decoder learns to read instead of completing words it knows.
+"""
+
+import random
+import string
+from pathlib import Path
+
+# Opening and closing quotation marks and the languages that use them.
+_QUOTES = {
+    "en": ("“", "”"),
+    "de": ("„", "“"),
+    "fr": ("« ", " »"),
+    "es": ("«", "»"),
+    "it": ("«", "»"),
+    "pt": ("“", "”"),
+    "nl": ("‘", "’"),
+    "sv": ("”", "”"),
+    "da": ("»", "«"),
+    "pl": ("„", "”"),
+}
+_MARKS = "!\"#$%&'()*+,-./:;<=>?@[]_{}|~§†‡•–—…“”‘’«»°±×½¼€£©®™"
+_ACCENTED = "äöüßéèêàâçôûîïëñáíóúãõåæøœąćęłńśźżÄÖÜÉÈÀÇÑÁÍÓÚÅÆØŁŚŻ"
+
+
+class TextSource:
+    """Draws lists of words from a folder of texts and word frequencies."""
+
+    def __init__(self, folder: Path, held_out: bool = False) -> None:
+        """Read `text/train` (or `text/heldout`) and `text/words` below `folder`.
+
+        Raises:
+            ValueError: The folder holds no text.
+        """
+        texts = sorted((folder / "text" / ("heldout" if held_out else "train")).glob("*.txt"))
+        self._books = []
+        for path in texts:
+            lines = path.read_text(encoding="utf-8").split("\n")
+            self._books.append([line for line in lines if len(line) > 2])
+        if not self._books:
+            raise ValueError(f"folder must hold text/train/*.txt, found none in {folder}")
+        self._languages: dict[str, tuple[list[str], list[float]]] = {}
+        for path in sorted((folder / "text" / "words").glob("*.tsv")):
+            words, weights = [], []
+            for line in path.read_text(encoding="utf-8").splitlines():
+                word, _, frequency = line.partition("\t")
+                words.append(word)
+                # Rare words carry the rare letters, so the frequencies are flattened.
+                weights.append(float(frequency) ** 0.6)
+            total, running = 0.0, []
+            for weight in weights:
+                total += weight
+                running.append(total)
+            self._languages[path.stem] = (words, running)
+
+    def paragraph(self, rng: random.Random) -> list[str]:
+        """Return the words of one paragraph."""
+        kind = rng.random()
+        if kind < 0.58 or not self._languages:
+            return self._prose(rng)
+        if kind < 0.82:
+            return self._sentences(rng)
+        return self._strings(rng)
+
+    def title(self, rng: random.Random) -> list[str]:
+        """Return the few words of a heading."""
+        words = self.paragraph(rng)
+        start = rng.randrange(max(1, len(words) - 8))
+        words = words[start : start + rng.randrange(1, 9)]
+        style = rng.random()
+        if style < 0.2:
+            return [word.upper() for word in words]
+        if style < 0.6:
+            return [word[:1].upper() + word[1:] for word in words]
+        if style < 0.8:
+            return [f"{rng.randrange(1, 20)}." + rng.choice(["", "1", "2.3"]), *words]
+        return words
+
+    def _prose(self, rng: random.Random) -> list[str]:
+        book = rng.choice(self._books)
+        words = book[rng.randrange(len(book))].split()
+        if rng.random() < 0.4 and len(words) > 12:
+            words = words[rng.randrange(12) :]
+        return words or ["The"]
+
+    def _sentences(self, rng: random.Random) -> list[str]:
+        language = rng.choice(list(self._languages))
+        words, running = self._languages[language]
+        opening, closing = _QUOTES.get(language, ("“", "”"))
+        result: list[str] = []
+        for _ in range(rng.randrange(1, 7)):
+            count = rng.randrange(3, 18)
+            sentence = rng.choices(words, cum_weights=running, k=count)
+            capital = language == "de"
+            sentence = [
+                _vary(rng, word, capital, 0.04 if index else 1.0)
+                for index, word in enumerate(sentence)
+            ]
+            if rng.random() < 0.12:
+                sentence[0] = opening.strip() + sentence[0]
+                sentence[-1] += closing.strip()
+            for index in range(len(sentence) - 1):
+                if rng.random() < 0.08:
+                    sentence[index] += rng.choice([",", ",", ";", ":", " –"])
+            sentence[-1] += rng.choice([".", ".", ".", "?", "!", "…"])
+            result += " ".join(sentence).split(" ")
+        return result
+
+    def _strings(self, rng: random.Random) -> list[str]:
+        return [_unguessable(rng) for _ in range(rng.randrange(3, 60))]
+
+
+def _vary(rng: random.Random, word: str, noun_capitals: bool, chance: float) -> str:
+    if rng.random() < chance or (noun_capitals and rng.random() < 0.3):
+        return word[:1].upper() + word[1:]
+    if rng.random() < 0.015:
+        return word.upper()
+    return word
+
+
+def _unguessable(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.28:
+        digits = "".join(rng.choices(string.digits, k=rng.randrange(1, 8)))
+        return digits + rng.choice(["", "", ",", ".", "%", ".50", "-", ")", "/7", ":30"])
+    if kind < 0.36:
+        whole, cents = rng.randrange(1, 10000), rng.randrange(100)
+        sign = rng.choice(["$", "€", "£", ""])
+        return rng.choice([f"{sign}{whole:,}.{cents:02d}", f"{whole},{cents:02d} {sign}".strip()])
+    if kind < 0.52:
+        return "".join(rng.choices(string.ascii_uppercase, k=rng.randrange(1, 9)))
+    if kind < 0.80:
+        tail = rng.choice(["", "", "", ",", ".", ";", ":", "!", "?", ")", "’s"])
+        return "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(1, 11))) + tail
+    if kind < 0.87:
+        return "".join(rng.choices(_ACCENTED + string.ascii_lowercase, k=rng.randrange(2, 10)))
+    if kind < 0.93:
+        name = "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(3, 8)))
+        host = "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(3, 9)))
+        top = rng.choice(["com", "org", "de", "net", "eu"])
+        return rng.choice([f"{name}@{host}.{top}", f"www.{host}.{top}/{name}", f"{name}_{host}()"])
+    return "".join(rng.choices(_MARKS, k=rng.randrange(1, 4)))

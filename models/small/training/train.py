@@ -1,0 +1,359 @@
+"""Trains the small model: `python -m ocrcli.models.small.training.train --data DIR --out DIR`.
+
+Uses every GPU it finds. A run is a list of stages with the seconds each may take; a later run goes
+on from weights (`--init-from`) or, on the same machine, from the whole state (`--state`).
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from ocrcli.models.small.training.atlas import Atlas, build_atlas
+from ocrcli.models.small.training.batches import PageBatches, TrainingBatch
+from ocrcli.models.small.training.forward import CharacterHead, response_logits
+from ocrcli.models.small.training.initialise import initialise
+from ocrcli.models.small.training.optimiser import BatchedMuon, split_parameters
+from ocrcli.models.small.training.painter import Painter
+from ocrcli.models.small.training.stages import STAGES, Stage
+from ocrcli.models.unlimited_ocr.config import ModelConfig
+from ocrcli.models.unlimited_ocr.decoder import DecoderLayer
+from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
+from ocrcli.models.unlimited_ocr.vision import EncoderBlock, SamBlock
+
+_FOLDER = Path(__file__).resolve().parent.parent
+_WARM_UP_STEPS = 300
+_STAGE_WARM_UP_STEPS = 60
+_PART_BYTES = 15_000_000
+
+
+class Learner(nn.Module):
+    """The model that ships together with the auxiliary head that does not."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Create both."""
+        super().__init__()
+        self.model = UnlimitedOcr(config)
+        self.characters = CharacterHead(config.vision.feature_width)
+
+    def losses(
+        self, images: Tensor, tokens: Tensor, codes: Tensor, offset: tuple[int, int]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return (text loss, character loss, share of right next tokens) of one batch."""
+        features = self.model.visual_features(images, offset)
+        visual = self.model.visual_tokens(features)
+        scores = response_logits(self.model, visual, tokens[:, :-1]).flatten(0, 1)
+        target = tokens[:, 1:].flatten()
+        kept = target != self.model.config.tokens.pad
+        scores, target = scores[kept], target[kept]
+        text = F.cross_entropy(scores.float(), target)
+        right = (scores.detach().argmax(-1) == target).float().mean()
+        return text, self.characters.loss(features, codes), right
+
+
+@dataclass
+class Run:
+    """What one process needs to take steps."""
+
+    rank: int
+    world: int
+    device: torch.device
+    learner: Learner
+    optimisers: list[torch.optim.Optimizer]
+    painter: Painter
+    arguments: argparse.Namespace
+    step: int = 0
+    begun: float = 0.0
+
+    def say(self, **figures: Any) -> None:
+        """Append one line of figures to the log and to the standard output."""
+        if self.rank:
+            return
+        figures = {"seconds": round(time.time() - self.begun, 1), **figures}
+        line = json.dumps(figures)
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+        with (self.arguments.out / "train.log").open("a", encoding="utf-8") as log:
+            log.write(line + "\n")
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Parse the command line and train on every GPU, or on the CPU without one."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder with fonts/ and text/")
+    parser.add_argument("--out", type=Path, required=True, help="where weights and log go")
+    parser.add_argument("--plan", default="lines:110,crops:110,blocks:150,sheets:150,pages:900")
+    parser.add_argument("--learning-rate", default="2e-3:2e-3", help="first:last, linear")
+    parser.add_argument("--init-from", type=Path, nargs="*", default=[], help="safetensors parts")
+    parser.add_argument("--state", type=Path, help="read if present, written at the end")
+    parser.add_argument("--scratch", type=Path, default=Path("/tmp/ocrcli-training"))
+    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    parser.add_argument("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
+    parser.add_argument("--steps", type=int, default=0, help="stop every stage after so many")
+    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args(argv)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    fonts = sorted((arguments.data / "fonts" / "train").iterdir())
+    missing = json.loads((arguments.data / "fonts" / "train_coverage.json").read_text("utf-8"))
+    if not (arguments.scratch / "atlas" / "names.json").exists():
+        begun = time.time()
+        build_atlas(fonts, missing, arguments.workers).save(arguments.scratch / "atlas")
+        sys.stdout.write(f"atlas of {len(fonts)} fonts in {time.time() - begun:.1f} s\n")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Every tensor that a worker hands over is an open file.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
+    world = max(1, torch.cuda.device_count())
+    if world == 1:
+        _work(0, 1, arguments)
+    else:
+        os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+        os.environ.setdefault("MASTER_PORT", "29517")
+        torch.multiprocessing.spawn(_work, args=(world, arguments), nprocs=world)
+
+
+def _work(rank: int, world: int, arguments: argparse.Namespace) -> None:
+    run = _start(rank, world, arguments)
+    plan = [part.split(":") for part in arguments.plan.split(",")]
+    total = sum(float(seconds) for _, seconds in plan)
+    first, last = (float(rate) for rate in arguments.learning_rate.split(":"))
+    done = 0.0
+    for name, seconds in plan:
+        share = (done / total, (done + float(seconds)) / total)
+        rates = (first + (last - first) * share[0], first + (last - first) * share[1])
+        _run_stage(run, name, float(seconds), rates)
+        done += float(seconds)
+        _save(run)
+    if arguments.state and rank == 0:
+        state = {
+            "learner": run.learner.state_dict(),
+            "optimisers": [optimiser.state_dict() for optimiser in run.optimisers],
+            "step": run.step,
+        }
+        torch.save(state, arguments.state)
+    if world > 1:
+        dist.barrier()
+        dist.destroy_process_group()
+
+
+def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", rank) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+        torch.set_float32_matmul_precision("high")
+    if world > 1:
+        dist.init_process_group("nccl", rank=rank, world_size=world, device_id=device)
+    learner = Learner(ModelConfig.from_file(_FOLDER / "config.json"))
+    torch.manual_seed(arguments.seed)
+    initialise(learner.model, arguments.seed)
+    for path in arguments.init_from:
+        weights = {name: value.float() for name, value in load_file(path).items()}
+        _, unexpected = learner.load_state_dict(weights, strict=False)
+        if unexpected:
+            raise ValueError(f"{path} holds tensors that the model lacks: {unexpected[:3]}")
+    learner.to(device)
+    hidden, other = split_parameters(learner.model)
+    other += list(learner.characters.parameters())
+    optimisers: list[torch.optim.Optimizer] = [
+        BatchedMuon(hidden, lr=1e-3, momentum=0.95, weight_decay=0.05),
+        torch.optim.AdamW(other, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.0, fused=cuda),
+    ]
+    run = Run(
+        rank=rank,
+        world=world,
+        device=device,
+        learner=learner,
+        optimisers=optimisers,
+        painter=Painter(Atlas.load(arguments.scratch / "atlas"), device),
+        arguments=arguments,
+        begun=time.time(),
+    )
+    if arguments.state and arguments.state.exists():
+        state = torch.load(arguments.state, map_location=device, weights_only=True)
+        learner.load_state_dict(state["learner"])
+        for optimiser, saved in zip(optimisers, state["optimisers"], strict=True):
+            optimiser.load_state_dict(saved)
+        run.step = state["step"]
+    if arguments.compile and cuda:
+        _compile_blocks()
+    return run
+
+
+def _compile_blocks() -> None:
+    """Compile the per-token parts of every kind of block, for any number of tokens."""
+    torch._dynamo.config.cache_size_limit = 64
+    for kind in (SamBlock, EncoderBlock, DecoderLayer):
+        for method in ("project", "finish"):
+            setattr(kind, method, _compiled(getattr(kind, method)))
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Return `function` compiled for tokens in the first dimension of its tensor arguments.
+
+    The compiler guards on the base of a view, which changes with every batch shape, so views are
+    copied first.
+    """
+    compiled = torch.compile(function, dynamic=True, **options)
+
+    def call(owner: nn.Module, *arguments: Any) -> Any:
+        plain = []
+        for argument in arguments:
+            if isinstance(argument, Tensor):
+                argument = argument.clone() if argument._base is not None else argument
+                torch._dynamo.maybe_mark_dynamic(argument, 0)
+            plain.append(argument)
+        return compiled(owner, *plain)
+
+    return call
+
+
+def _batches(run: Run, stage: Stage, name: str, held_out: bool = False) -> Iterator[TrainingBatch]:
+    arguments = run.arguments
+    seed = arguments.seed * 7919 + int(time.time()) % 100_003 * run.world + run.rank
+    data = PageBatches(
+        arguments.data, arguments.scratch / "atlas", _FOLDER / "tokenizer.json", stage, seed
+    )
+    workers = max(1, arguments.workers // run.world)
+    loader = torch.utils.data.DataLoader(
+        data,
+        batch_size=None,
+        num_workers=workers if run.device.type == "cuda" else 0,
+        prefetch_factor=4 if run.device.type == "cuda" else None,
+    )
+    return iter(loader)
+
+
+def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) -> None:
+    stage = STAGES[name]
+    if run.arguments.batch:
+        stage = Stage(**{**vars(stage), "batch": run.arguments.batch})
+    batches = _batches(run, stage, name)
+    generator = torch.Generator(device=run.device).manual_seed(run.step * 31 + run.rank)
+    chooser = random.Random(run.step * 17 + run.rank)
+    begun, first_step, images, waited = time.time(), run.step, 0, 0.0
+    log_time, log_step = begun, run.step
+    while True:
+        elapsed = time.time() - begun
+        stop = elapsed > seconds or (
+            run.arguments.steps and run.step - first_step >= run.arguments.steps
+        )
+        if _agreed(run, stop):
+            break
+        share = min(1.0, elapsed / seconds)
+        rate = rates[0] + (rates[1] - rates[0]) * share
+        rate *= min(1.0, (run.step + 1) / _WARM_UP_STEPS)
+        rate *= min(1.0, (run.step - first_step + 1) / _STAGE_WARM_UP_STEPS)
+        before = time.time()
+        batch = next(batches)
+        waited += time.time() - before
+        figures = _step(run, batch, stage, rate, generator, chooser)
+        images += len(batch.tokens) * run.world
+        if run.step - log_step >= 50:
+            values = [round(float(figure), 4) for figure in figures]
+            spent = time.time() - log_time
+            run.say(
+                stage=name,
+                step=run.step,
+                text=values[0],
+                characters=values[1],
+                right=values[2],
+                gradient=values[3],
+                rate=round(rate, 6),
+                images_per_s=round(images / spent, 1),
+                waited=round(waited / spent, 3),
+            )
+            log_time, log_step, images, waited = time.time(), run.step, 0, 0.0
+    memory = torch.cuda.max_memory_allocated() / 1e9 if run.device.type == "cuda" else 0.0
+    run.say(stage=name, ended=run.step, memory_gb=round(memory, 1))
+
+
+def _agreed(run: Run, stop: bool) -> bool:
+    """Whether to stop, decided by the first process for all: clocks differ."""
+    if run.world == 1:
+        return bool(stop)
+    # Asking every eighth step keeps the wait for the answer off most steps.
+    if run.step % 8:
+        return False
+    flag = torch.tensor([int(stop)], device=run.device)
+    dist.broadcast(flag, 0)
+    return bool(flag.item())
+
+
+def _step(
+    run: Run,
+    batch: TrainingBatch,
+    stage: Stage,
+    rate: float,
+    generator: torch.Generator,
+    chooser: random.Random,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    learner, device = run.learner, run.device
+    tokens = batch.tokens.to(device, non_blocking=True)
+    images, codes = run.painter.paint(
+        batch.glyphs.to(device), len(tokens), batch.width, batch.height, generator
+    )
+    offset = (0, 0)
+    if not stage.structured:
+        # Small crops are shown all over the position tables, in whole attention windows.
+        size = learner.model.config.vision.position_size
+        offset = (
+            chooser.randrange(0, size - batch.height // 16 + 1, 8),
+            chooser.randrange(0, size - batch.width // 16 + 1, 8),
+        )
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        text, characters, right = learner.losses(images, tokens, codes, offset)
+    (text + characters).backward()
+    _share_gradients(run)
+    gradient = nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
+    for optimiser in run.optimisers:
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+    run.step += 1
+    return text.detach(), characters.detach(), right, gradient
+
+
+def _share_gradients(run: Run) -> None:
+    if run.world == 1:
+        return
+    grads = [param.grad for param in run.learner.parameters() if param.grad is not None]
+    flat = torch.cat([grad.flatten() for grad in grads])
+    dist.all_reduce(flat, op=dist.ReduceOp.AVG)
+    parts = flat.split([grad.numel() for grad in grads])
+    torch._foreach_copy_(grads, [p.view_as(g) for p, g in zip(parts, grads, strict=True)])
+
+
+def _save(run: Run) -> None:
+    """Write bfloat16 weights in parts that can be carried one by one."""
+    if run.rank:
+        return
+    parts: list[dict[str, Tensor]] = [{}]
+    size = 0
+    for name, value in run.learner.state_dict().items():
+        half = value.to(torch.bfloat16).cpu().contiguous()
+        if size + half.numel() * 2 > _PART_BYTES:
+            parts.append({})
+            size = 0
+        parts[-1][name] = half
+        size += half.numel() * 2
+    for index, part in enumerate(parts):
+        save_file(part, run.arguments.out / f"weights-{index}.safetensors")
+
+
+if __name__ == "__main__":
+    main()
