@@ -1,13 +1,22 @@
-"""Turns trained weights into the file that ships: int8 matrices with a scale per output row."""
+"""Turns trained weights into the file that ships: int8 matrices with a scale per output row.
 
+`python -m ocrcli.models.small.training.export PART... --out FILE` takes the parts that `train.py`
+wrote, leaves the auxiliary head out, and notes in the file's header what it was made from.
+"""
+
+import argparse
 import hashlib
+import sys
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ocrcli.models.checkpoint import SCALE_SUFFIX
+
+# The learner keeps the model that ships beside the auxiliary head, under this prefix.
+_MODEL_PREFIX = "model."
 
 
 def quantise(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -42,3 +51,44 @@ def export(weights: dict[str, Tensor], path: Path, metadata: dict[str, str]) -> 
     """
     save_file(quantise(weights), path, metadata={"format": "pt", **metadata})
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def provenance(folder: Path) -> dict[str, str]:
+    """Return what the header of a shipped file says about its making.
+
+    Args:
+        folder: The small model's folder, with `tokenizer.json` and `training/fonts.json`.
+    """
+    inputs = {
+        "tokenizer_sha256": folder / "tokenizer.json",
+        "config_sha256": folder / "config.json",
+        "fonts_sha256": folder / "training" / "fonts.json",
+    }
+    return {
+        "format_version": "1",
+        "licence": "Apache-2.0",
+        "quantisation": "int8 matrices, float32 scale per output row",
+        **{name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in inputs.items()},
+    }
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Parse the command line and export."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", type=Path, nargs="+", help="weights-*.safetensors of a run")
+    parser.add_argument("--out", type=Path, required=True, help="the safetensors file to write")
+    arguments = parser.parse_args(argv)
+    weights: dict[str, Tensor] = {}
+    for part in arguments.parts:
+        weights |= load_file(part)
+    shipped = {
+        name.removeprefix(_MODEL_PREFIX): value
+        for name, value in weights.items()
+        if name.startswith(_MODEL_PREFIX)
+    }
+    digest = export(shipped, arguments.out, provenance(Path(__file__).resolve().parent.parent))
+    sys.stdout.write(f"{digest}  {arguments.out}\n")
+
+
+if __name__ == "__main__":
+    main()
