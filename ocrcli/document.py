@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ocrcli.ink import InkMap
+
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, measured from the top left corner of the page as displayed."""
 
@@ -87,6 +89,7 @@ class PageFacts:
         dpi: Pixels of the page image per inch of page.
         rotation: Degrees clockwise by which the file asks the page to be turned.
         ink_pixels: Pixels that differ clearly from the paper.
+        ink: Where they lie, or None when the page was not drawn.
         warnings: What happened while the page was loaded.
         seconds: Time spent on loading and rendering.
     """
@@ -100,6 +103,7 @@ class PageFacts:
     dpi: float = 0.0
     rotation: int = 0
     ink_pixels: int = 0
+    ink: "InkMap | None" = None
     warnings: tuple[Notice, ...] = ()
     seconds: float = 0.0
 

@@ -17,9 +17,10 @@ import pymupdf
 
 from ocrcli.document import Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import DamagedError, EncryptedError, InputError
+from ocrcli.ink import ink_map
 from ocrcli.options import PageSelection
 from ocrcli.pictures import PictureError, PictureFile
-from ocrcli.raster import Grey, PageSize, count_ink, dark_on_light
+from ocrcli.raster import Grey, PageSize, dark_on_light
 
 LOW_DPI = 90.0
 """Below this resolution small print is lost, and the page says so."""
@@ -89,6 +90,7 @@ class Pages:
             return PageFailure(PageFacts(page_number), str(error))
         pixels, was_inverted = dark_on_light(drawn)
         height, width = pixels.shape
+        ink = ink_map(pixels)
         notices = list(facts.warnings)
         if was_inverted:
             notices.append(Notice("inverted", "light text on a dark page was inverted"))
@@ -105,7 +107,8 @@ class Pages:
                 image_height=height,
                 dpi=round(facts.dpi, 1),
                 rotation=facts.rotation,
-                ink_pixels=count_ink(pixels),
+                ink_pixels=ink.total,
+                ink=ink,
                 warnings=tuple(notices),
                 seconds=time.perf_counter() - started,
             ),

@@ -1,4 +1,4 @@
-"""Arithmetic on pictures: colour modes to 8-bit grey, the size pages are read at, their ink."""
+"""Arithmetic on pictures: colour modes to 8-bit grey, the size pages are read at."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,6 @@ from PIL import Image
 Grey = NDArray[np.uint8]
 """Grey values 0 (black) to 255 (white), [height, width]."""
 
-_INK_CONTRAST = 32
 _FLAT_CONTRAST = 16
 _INVERTED_PAPER = 80
 _INVERTED_INK = 160
@@ -164,16 +163,3 @@ def dark_on_light(pixels: Grey) -> tuple[Grey, bool]:
     if median < _INVERTED_PAPER and bright > _INVERTED_INK:
         return 255 - pixels, True
     return pixels, False
-
-
-def count_ink(pixels: Grey) -> int:
-    """Return how many pixels of a page differ clearly from its paper.
-
-    The paper is the most central grey value. Pixels are judged four at a time, which keeps the
-    grain of a scan from counting as ink.
-    """
-    height, width = pixels.shape
-    even = np.pad(pixels, ((0, height % 2), (0, width % 2)), mode="edge").astype(np.int16)
-    quads = (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) // 4
-    paper = int(np.median(quads))
-    return 4 * int(np.count_nonzero(np.abs(quads - paper) > _INK_CONTRAST))

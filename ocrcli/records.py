@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ocrcli.blocks import parse_markup
 from ocrcli.document import (
+    Block,
     BlockType,
     Confidence,
     Notice,
@@ -31,6 +32,12 @@ INK_PER_CHARACTER = 4
 
 MIN_CONFIDENCE = 0.5
 """Mean token probability below which a transcript is taken for guesswork."""
+
+MAX_UNREAD_SHARE = 0.04
+"""Share of a page's ink outside every block above which part of the page may have been missed."""
+
+MIN_UNREAD_PIXELS = 300
+"""Less ink than this outside the blocks is specks and short rules, not words."""
 
 _ILLEGIBLE_DPI = 30.0
 
@@ -86,8 +93,7 @@ def finished_page(facts: PageFacts, result: "PageResult") -> Page:
         return failed_page(PageFailure(facts, result.error or "the model failed on this page"))
     parsed = parse_markup(result.markup, facts.width_pt, facts.height_pt)
     text = page_text(parsed.blocks)
-    has_figure = any(block.type is BlockType.FIGURE for block in parsed.blocks)
-    status, doubts = _verdict(facts, result, text, has_figure)
+    status, doubts = _verdict(facts, result, text, parsed.blocks)
     return Page(
         page_number=facts.page_number,
         status=status,
@@ -106,16 +112,16 @@ def finished_page(facts: PageFacts, result: "PageResult") -> Page:
 
 
 def _verdict(
-    facts: PageFacts, result: "PageResult", text: str, has_figure: bool
+    facts: PageFacts, result: "PageResult", text: str, blocks: tuple[Block, ...]
 ) -> tuple[PageStatus, list[Notice]]:
     if result.finish == "length":
         detail = f"the page was cut after {result.output_tokens} tokens"
         return PageStatus.TRUNCATED, [Notice("truncated", detail)]
     if result.finish == "loop":
         return PageStatus.LOOP, [Notice("loop", "the text began to repeat itself and was cut")]
-    if not text and not has_figure:
+    if not text and not any(block.type is BlockType.FIGURE for block in blocks):
         return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
-    doubts = _doubts(facts, result, text)
+    doubts = _doubts(facts, result, text) + _unread(facts, blocks)
     return (PageStatus.SUSPECT if doubts else PageStatus.OK), doubts
 
 
@@ -128,3 +134,16 @@ def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
         detail = f"the mean confidence is only {result.confidence_mean:.2f}"
         doubts.append(Notice("low_confidence", detail))
     return doubts
+
+
+def _unread(facts: PageFacts, blocks: tuple[Block, ...]) -> list[Notice]:
+    """Return a doubt when much of the page's ink lies outside everything that was read."""
+    boxes = [block.box for block in blocks if block.box is not None]
+    # Without boxes there is nothing to compare the page with.
+    if facts.ink is None or len(boxes) < len(blocks) or not facts.ink_pixels:
+        return []
+    unread = facts.ink.outside(boxes)
+    share = unread / facts.ink_pixels
+    if unread < MIN_UNREAD_PIXELS or share < MAX_UNREAD_SHARE:
+        return []
+    return [Notice("unread_ink", f"{share:.0%} of the ink lies outside everything that was read")]

@@ -7,7 +7,6 @@ from PIL import Image
 from ocrcli.raster import (
     PageSize,
     Resolution,
-    count_ink,
     dark_on_light,
     reading_size,
     resample,
@@ -130,21 +129,3 @@ def test_light_text_on_dark_is_turned_over(fakes):
 def test_flat_pages_are_left_alone(level):
     pixels = np.full((40, 40), level, np.uint8)
     assert dark_on_light(pixels) == (pixels, False) or not dark_on_light(pixels)[1]
-    assert count_ink(pixels) == 0
-
-
-def test_grain_of_a_scan_is_no_ink():
-    noise = np.random.default_rng(0).normal(225, 8, (1280, 990)).clip(0, 255).astype(np.uint8)
-    assert count_ink(noise) == 0
-
-
-def test_a_full_stop_is_ink():
-    pixels = np.full((1281, 991), 255, np.uint8)
-    pixels[700:703, 500:503] = 0
-    assert count_ink(pixels) >= 16
-
-
-def test_ink_of_one_pixel_wide_pages_is_counted():
-    pixels = np.full((9, 1), 255, np.uint8)
-    pixels[4:6] = 0
-    assert count_ink(pixels) == 4

@@ -1,8 +1,12 @@
 """The verdict on a page."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from ocrcli.document import Notice, PageFacts, PageFailure, PageStatus
+from ocrcli.ink import ink_map
 from ocrcli.records import blank_page, failed_page, finished_page, is_blank
 
 FACTS = PageFacts(
@@ -84,3 +88,29 @@ def test_page_too_large_to_show_its_ink_is_suspect():
     page = blank_page(PageFacts(1, dpi=0.5))
     assert page.status is PageStatus.SUSPECT
     assert codes(page) == ["illegible_size"]
+
+
+def ink_in_two_places():
+    pixels = np.full((1280, 960), 255, np.uint8)
+    pixels[100:120, 100:600] = 0
+    pixels[1100:1120, 100:150] = 0
+    return replace(FACTS, ink_pixels=11_000, ink=ink_map(pixels))
+
+
+def test_ink_that_no_block_accounts_for_is_suspect(fakes):
+    markup = "<|det|>text [100, 75, 640, 100]<|/det|>Only the first line"
+    page = finished_page(ink_in_two_places(), fakes.result(4, markup))
+    assert page.status is PageStatus.SUSPECT
+    assert codes(page) == ["inverted", "unread_ink"]
+    assert page.warnings[-1].detail == "9% of the ink lies outside everything that was read"
+
+
+def test_ink_inside_the_blocks_raises_no_doubt(fakes):
+    markup = (
+        "<|det|>text [100, 75, 640, 100]<|/det|>First\n<|det|>text [100, 850, 170, 880]<|/det|>Last"
+    )
+    assert finished_page(ink_in_two_places(), fakes.result(4, markup)).status is PageStatus.OK
+
+
+def test_blocks_without_a_place_raise_no_doubt(fakes):
+    assert finished_page(ink_in_two_places(), fakes.result(4, "Text alone")).status is PageStatus.OK
