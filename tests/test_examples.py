@@ -3,10 +3,14 @@
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pymupdf
 import pytest
+from rapidfuzz.distance import Levenshtein
+
+from ocrcli import transcribe
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NUMBERED = sorted(EXAMPLES.glob("[0-9][0-9]_*"))
@@ -39,6 +43,35 @@ def test_example_runs(path, tmp_path):
     done = run(path, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout or list(tmp_path.iterdir())
+
+
+@pytest.mark.weights
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_samples_are_read_almost_without_a_mistake(path):
+    read = " ".join(word for page in transcribe(path, device="cpu") for word in page.text.split())
+    printed = " ".join(path.with_suffix(".txt").read_text(encoding="utf-8").split())
+    assert Levenshtein.distance(read, printed) <= 0.05 * len(printed)
+
+
+def test_samples_share_no_sentence_with_the_training_text():
+    data = os.environ.get("OCRCLI_TEST_DATA", "")
+    archive = Path(data).parent / "corpus" / "standard-ebooks.tar.xz"
+    if not data or not archive.is_file():
+        pytest.skip("the training text is not at hand")
+    samples = set().union(
+        *(word_runs(p.read_text(encoding="utf-8")) for p in EXAMPLES.glob("*.txt"))
+    )
+    assert samples
+    with tarfile.open(archive) as books:
+        for book in books.getmembers():
+            if (file := books.extractfile(book)) is not None:
+                assert not samples.intersection(word_runs(file.read().decode("utf-8"))), book.name
+
+
+def word_runs(text, length=8):
+    words = text.split()
+    return {hash(tuple(words[i : i + length])) for i in range(len(words) - length + 1)}
 
 
 @pytest.mark.weights

@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ocrcli.engine import Engine, GenerationLimits
 from ocrcli.models import CheckpointError, find_model, load_model
+from ocrcli.models.unlimited_ocr import decoder
 
 STEPS = 320
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "at", "dawn", "1847"]
@@ -57,3 +58,24 @@ def test_decode_equals_full_recompute_on_whole_pages(shipped_model, kit):
         best, second = whole.topk(2).values.unbind(1)
         clear = best - second > 0.1
         assert torch.equal(decoded.argmax(1)[clear], whole.argmax(1)[clear])
+
+
+@pytest.mark.weights
+def test_reading_the_wrong_blocks_changes_the_text(shipped_model, kit, monkeypatch):
+    page = printed_page(1, 640, 512)
+    limits = GenerationLimits(max_tokens_per_page=60, loop_guard=None)
+
+    def read():
+        (result,) = Engine(shipped_model, kit.DigitCodec(), limits).transcribe([page])
+        return result.token_ids
+
+    right = read()
+    route = decoder.route_blocks
+
+    def route_to_the_worst(scores, remote, candidate, policy, layer_index=0):
+        return route(-scores, remote, candidate, policy, layer_index)
+
+    monkeypatch.setattr(decoder, "route_blocks", route_to_the_worst)
+    assert read() != right
+    monkeypatch.undo()
+    assert read() == right
