@@ -15,7 +15,7 @@ from PIL import ImageFont
 from ocrcli.models.small.training.charset import CHARS, LIGATURES
 
 # Em sizes in canvas pixels; a page pixel is two canvas pixels.
-SIZES = (22, 24, 27, 30, 33, 36, 40, 44, 50, 58, 68, 80, 96, 116)
+SIZES = (13, 15, 17, 19, 22, 24, 27, 30, 33, 36, 40, 44, 50, 58, 68, 80, 96, 116)
 GLYPHS = (*CHARS, *LIGATURES)
 GLYPH_INDEX = {glyph: index for index, glyph in enumerate(GLYPHS)}
 _METRIC_SIZE = 1000
