@@ -53,7 +53,11 @@ class Atlas:
 
     @classmethod
     def load(cls, folder: Path) -> "Atlas":
-        """Return the atlas in `folder`; the large arrays are memory-mapped."""
+        """Return the atlas in `folder`; the large arrays are memory-mapped.
+
+        Raises:
+            ValueError: The atlas was made for other sizes or glyphs.
+        """
         arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r")
             for name in ("shape", "start", "pixels")
@@ -62,6 +66,12 @@ class Atlas:
             name: np.load(folder / f"{name}.npy") for name in ("advance", "present", "vertical")
         }
         names = tuple(json.loads((folder / "names.json").read_text(encoding="utf-8")))
+        wanted = (len(names), len(SIZES), len(GLYPHS), 4)
+        if arrays["shape"].shape != wanted:
+            raise ValueError(
+                f"folder holds an atlas of shape {arrays['shape'].shape}, expected {wanted}: it "
+                "was made for other sizes or glyphs; delete it, and the next run builds it anew"
+            )
         return cls(**arrays, names=names)
 
 

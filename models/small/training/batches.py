@@ -17,7 +17,7 @@ from ocrcli.models.small.training.composer import Composer
 from ocrcli.models.small.training.geometry import STRAIGHT, to_page
 from ocrcli.models.small.training.painter import PaintBatch
 from ocrcli.models.small.training.responses import Box, response
-from ocrcli.models.small.training.stages import DAMAGED_TILT, Stage
+from ocrcli.models.small.training.stages import DAMAGED_TILT, Stage, parts
 from ocrcli.models.small.training.text_source import TextSource
 from ocrcli.tokenizer import Tokenizer
 
@@ -53,7 +53,7 @@ class _Sample:
     ids: list[int]
     view: "_View"
     extent: tuple[int, int]
-    damaged: bool
+    damage: float
 
 
 @dataclass
@@ -89,9 +89,10 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
-        stage = self.stage
-        shapes, weights = zip(*stage.shapes, strict=True)
+        stages, shares = parts(self.stage)
         while True:
+            stage = rng.choices(stages, shares)[0]
+            shapes, weights = zip(*stage.shapes, strict=True)
             width, height = rng.choices(shapes, weights)[0]
             samples: list[_Sample] = []
             while len(samples) < stage.batch * _POOLED_BATCHES:
@@ -129,7 +130,9 @@ def _compose(
     ids = response(tokenizer, page.blocks, boxes)
     if len(ids) > stage.max_tokens:
         return None
-    return _Sample(page, ids, view, extent, damaged)
+    # What large type survives would make small type unreadable, and teach to guess.
+    strength = min(1.0, max(0.25, (page.em - 6) / 10)) if damaged else 0.0
+    return _Sample(page, ids, view, extent, strength)
 
 
 def _view(
@@ -210,7 +213,7 @@ def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> Train
         shift=torch.from_numpy(np.stack([view.shift for view in views]).astype(np.float32)),
         bend=torch.from_numpy(np.stack([view.bend for view in views]).astype(np.float32)),
         extent=torch.tensor([s.extent for s in samples], dtype=torch.float32),
-        damaged=torch.tensor([s.damaged for s in samples]),
+        damage=torch.tensor([s.damage for s in samples], dtype=torch.float32),
     )
     orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
     return TrainingBatch(torch.from_numpy(tokens), paint, orientable, width, height)

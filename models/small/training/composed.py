@@ -67,6 +67,7 @@ class ComposedPage:
             [R, 5]; text on a rectangle darker than one half is white.
         figures: Left, top, right, bottom in canvas pixels and texture number, int64 [F, 5].
         blocks: Blocks in reading order.
+        em: Em size of the body text in page pixels.
     """
 
     glyph: np.ndarray
@@ -75,6 +76,7 @@ class ComposedPage:
     fills: np.ndarray
     figures: np.ndarray
     blocks: list[ComposedBlock]
+    em: float = 16.0
 
 
 @dataclass(frozen=True)

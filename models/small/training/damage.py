@@ -39,20 +39,21 @@ class _Draw:
         return F.interpolate(grid, (height, width), mode="bilinear", align_corners=False)
 
 
-def print_roughly(canvas: Tensor, damaged: Tensor, generator: torch.Generator) -> Tensor:
+def print_roughly(canvas: Tensor, damage: Tensor, generator: torch.Generator) -> Tensor:
     """Return canvases with strokes grown or thinned, in two tones, or as a fax sends them.
 
     Args:
         canvas: Ink from 0 to 1 at twice the page's resolution, [B, 1, H, W].
-        damaged: Which pages may change, bool [B].
+        damage: How much each page may change, 0 to 1, [B].
         generator: Random numbers on the canvases' device.
     """
-    if not damaged.any():
+    chosen = damage.nonzero()[:, 0]
+    if not len(chosen):
         return canvas
-    chosen = damaged.nonzero()[:, 0]
+    limit = damage[chosen].view(-1, 1, 1, 1)
     ink = canvas[chosen]
     draw = _Draw(ink, generator)
-    strength = draw.uniform(-0.5, 0.9, 0.45)
+    strength = draw.uniform(-0.5, 0.9, 0.45) * limit
     grown = F.max_pool2d(ink, 3, 1, 1)
     ink = torch.lerp(ink, grown, strength.clamp(min=0))
     thinned = -F.max_pool2d(-ink, 3, 1, 1)
@@ -63,38 +64,43 @@ def print_roughly(canvas: Tensor, damaged: Tensor, generator: torch.Generator) -
     halved = F.avg_pool2d(ink, (2, 1)).repeat_interleave(2, 2)
     sent = torch.where(fax, halved, ink)
     grain = torch.rand(sent.shape, device=sent.device, generator=generator) - 0.5
-    grain = grain * draw.uniform(0.0, 0.7)
+    grain = grain * draw.uniform(0.0, 0.7) * limit
     grain += (draw.smooth(6, 5, *sent.shape[2:]) - 0.5) * draw.uniform(0.0, 0.3)
     hard = ((F.avg_pool2d(sent, 3, 1, 1) + 0.3 * grain) > draw.uniform(0.28, 0.52)).float()
     return canvas.index_copy(0, chosen, torch.where(two_tone, hard, ink))
 
 
-def age(ink: Tensor, beyond: Tensor, generator: torch.Generator) -> Tensor:
+def age(ink: Tensor, beyond: Tensor, damage: Tensor, generator: torch.Generator) -> Tensor:
     """Return pages as a bad scanner gives them: brightness from 0 to 1, [B, 1, H, W].
 
     Args:
         ink: Ink from 0 to 1 of damaged pages, [B, 1, H, W]; sides are multiples of 8.
         beyond: Where the sheet ends, bool [B, 1, H, W].
+        damage: How far blur, noise and loss of contrast may go, above 0 to 1, [B].
         generator: Random numbers on the pages' device.
     """
     draw = _Draw(ink, generator)
     height, width = ink.shape[2:]
+    limit = damage.view(-1, 1, 1, 1)
     ink = ink.clamp(1e-6, 1) ** draw.uniform(0.6, 1.6, 0.6, 1.0)
     ink = (ink + _marks(ink, draw)).clamp_(0, 1)
-    ink = _blur(ink, draw)
+    ink = _blur(ink, draw, limit)
     paper = draw.uniform(0.72, 1.0, 0.6, 1.0)
     dark = draw.uniform(0.0, 0.3, 0.5)
     # Faint print: ink comes close to the paper.
-    dark = torch.where(draw.rand(1, 1, 1) < 0.12, paper * draw.uniform(0.45, 0.7), dark)
-    through = _blur(ink.roll(1, 0).flip(3), draw)
+    faint = paper * draw.uniform(0.35, 0.7) * limit
+    dark = torch.where(draw.rand(1, 1, 1) < 0.12, torch.maximum(faint, dark), dark)
+    through = _blur(ink.roll(1, 0).flip(3), draw, torch.ones_like(limit))
     bleed = draw.uniform(0.04, 0.22, 0.2)
     image = paper + (dark - paper) * (ink + bleed * through * (1 - ink)).clamp_(max=1)
     image = image * _light(draw, height, width)
     border = draw.uniform(0.0, 0.25)
     edged = beyond & (draw.rand(1, 1, 1) < 0.35)
     image = torch.where(edged, border, image)
-    image = _grain(image, draw)
-    image = torch.lerp(image, _coarser(image, draw), (draw.rand(1, 1, 1) < 0.2).float())
+    # Noise as strong as the contrast would drown the print.
+    image = _grain(image, draw, limit * ((paper - dark) / 0.7).clamp(max=1))
+    coarse = (draw.rand(1, 1, 1) < 0.2 * limit).float()
+    image = torch.lerp(image, _coarser(image, draw), coarse)
     image = image.clamp_(0, 1)
     packed = jpeg(image, draw.uniform(12.0, 85.0).flatten())
     return torch.where(draw.rand(1, 1, 1) < 0.55, packed, image).clamp_(0, 1)
@@ -122,16 +128,18 @@ def jpeg(image: Tensor, quality: Tensor) -> Tensor:
     return ((back + 128) / 255).clamp_(0, 1).reshape(pages, 1, height, width)
 
 
-def _blur(ink: Tensor, draw: _Draw) -> Tensor:
+def _blur(ink: Tensor, draw: _Draw, limit: Tensor) -> Tensor:
     """Return pages blurred by a Gauss, a disc (defocus) or a short line (motion)."""
     reach = torch.arange(_BLUR_SIDE, device=ink.device, dtype=torch.float32) - _BLUR_SIDE // 2
     y, x = reach[:, None], reach[None]
     square = x * x + y * y
-    gauss = torch.exp(-square / (2 * draw.uniform(0.2, 1.15) ** 2)[:, 0])
-    disc = (draw.uniform(0.6, 1.9)[:, 0] + 0.5 - square.sqrt()).clamp(0, 1)
+    gauss = torch.exp(-square / (2 * (0.2 + draw.uniform(0.0, 1.0) * limit) ** 2)[:, 0])
+    disc = ((0.5 + draw.uniform(0.0, 1.4) * limit)[:, 0] + 0.5 - square.sqrt()).clamp(0, 1)
     turn = draw.uniform(0, math.pi)[:, 0]
     away = (x * turn.sin() - y * turn.cos()).abs()
-    motion = (1 - away).clamp(min=0) * (square.sqrt() <= draw.uniform(0.6, 2.4)[:, 0])
+    motion = (1 - away).clamp(min=0) * (
+        square.sqrt() <= (0.5 + draw.uniform(0.0, 1.9) * limit)[:, 0]
+    )
     kind = draw.rand(1, 1)
     point = (square == 0).float().expand_as(gauss)
     kernel = torch.where(kind < 0.4, gauss, torch.where(kind < 0.6, disc, motion))
@@ -178,13 +186,13 @@ def _light(draw: _Draw, height: int, width: int) -> Tensor:
     return (1 + field) * (1 - spine)
 
 
-def _grain(image: Tensor, draw: _Draw) -> Tensor:
+def _grain(image: Tensor, draw: _Draw, limit: Tensor) -> Tensor:
     """Return pages with white and coarse noise."""
     height, width = image.shape[2:]
     fine = draw.rand(1, height, width) - 0.5
     coarse = draw.smooth(height // 3, width // 3, height, width) - 0.5
-    image = image + fine * draw.uniform(0.0, 0.35, 0.5)
-    return image + coarse * draw.uniform(0.0, 0.2, 0.3)
+    image = image + fine * draw.uniform(0.0, 0.35, 0.5) * limit
+    return image + coarse * draw.uniform(0.0, 0.2, 0.3) * limit
 
 
 def _coarser(image: Tensor, draw: _Draw) -> Tensor:

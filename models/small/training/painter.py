@@ -35,7 +35,7 @@ class PaintBatch:
         shift: Page pixels added afterwards, float32 [B, 2] (x, y).
         bend: How the page is bent; see `geometry.displacement`, float32 [B, 5].
         extent: Width and height of the paper inside the image, page pixels, float32 [B, 2].
-        damaged: Whether the page gets the full damage of scans, bool [B].
+        damage: How much damage of scans each page gets, 0 (none) to 1, float32 [B].
     """
 
     page: Tensor
@@ -50,7 +50,7 @@ class PaintBatch:
     shift: Tensor
     bend: Tensor
     extent: Tensor
-    damaged: Tensor
+    damage: Tensor
 
     def to(self, device: torch.device) -> "PaintBatch":
         """Return the batch on `device`."""
@@ -88,7 +88,7 @@ class Painter:
         """
         canvas = self._ink(batch, pages, width, height)
         canvas = self._ground(canvas, batch, generator)
-        canvas = print_roughly(canvas, batch.damaged, generator)
+        canvas = print_roughly(canvas, batch.damage, generator)
         ink, beyond = _warp(canvas, batch, width, height)
         images = _develop(ink, beyond, batch, generator)
         return images, self._codes(batch, pages, width, height)
@@ -205,9 +205,9 @@ def _develop(ink: Tensor, beyond: Tensor, batch: PaintBatch, generator: torch.Ge
     image = paper + (dark - paper) * ink
     noise = torch.rand(image.shape, device=ink.device, generator=generator) - 0.5
     image = (image + noise * uniform(0.0, 0.25, 0.3)).clamp_(0.0, 1.0)
-    if batch.damaged.any():
-        chosen = batch.damaged.nonzero()[:, 0]
-        image[chosen] = age(ink[chosen], beyond[chosen], generator)
+    if (batch.damage > 0).any():
+        chosen = batch.damage.nonzero()[:, 0]
+        image[chosen] = age(ink[chosen], beyond[chosen], batch.damage[chosen], generator)
     cols = torch.arange(width, device=ink.device).view(1, 1, 1, -1)
     rows = torch.arange(height, device=ink.device).view(1, 1, -1, 1)
     extent = batch.extent[:, :, None, None, None]

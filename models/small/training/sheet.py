@@ -275,6 +275,7 @@ class Sheet:
             fills=np.array(self._fills, np.float32).reshape(-1, 5),
             figures=np.array(self._figures, np.int64).reshape(-1, 5),
             blocks=[block for block in blocks if block.is_seen],
+            em=self.body.size / CANVAS_SCALE,
         )
 
     def _ascent(self, style: Type) -> float:

@@ -1,6 +1,6 @@
 """The curriculum: what is drawn at each stage of training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class Stage:
         tilt: Largest rotation in degrees of pages without damage.
         damage: Share of pages with the damage of scans, which turn by up to `DAMAGED_TILT`.
         turned: Share of the images that are also shown turned, to the orientation head alone.
+        mixture: Other stages and how often a batch is theirs; shapes, tokens, sizes, tilt and
+            damage are then theirs too, and so is the batch where it is 0 here.
     """
 
     shapes: tuple[tuple[tuple[int, int], float], ...]
@@ -26,6 +28,7 @@ class Stage:
     tilt: float
     damage: float = 0.0
     turned: float = 0.0
+    mixture: tuple[tuple[str, float], ...] = ()
 
 
 DAMAGED_TILT = 3.0
@@ -59,7 +62,7 @@ STAGES = {
     ),
     "tiny": Stage(
         (((576, 320), 0.3), ((448, 1024), 0.3), ((640, 448), 0.2), ((512, 768), 0.2)),
-        72,
+        128,
         832,
         (11, 36),
         True,
@@ -67,4 +70,26 @@ STAGES = {
         0.4,
         0.125,
     ),
+    # One kind after the other would be forgotten one after the other.
+    "mixed": Stage(
+        (),
+        0,
+        0,
+        (0, 0),
+        True,
+        0.0,
+        turned=0.125,
+        mixture=(("pages", 0.4), ("scans", 0.3), ("small_type", 0.2), ("tiny", 0.1)),
+    ),
 }
+
+
+def parts(stage: Stage) -> tuple[list[Stage], list[float]]:
+    """Return the stages that batches are drawn from, and their weights."""
+    if not stage.mixture:
+        return [stage], [1.0]
+    names, weights = zip(*stage.mixture, strict=True)
+    stages = [STAGES[name] for name in names]
+    if stage.batch:
+        stages = [replace(part, batch=stage.batch) for part in stages]
+    return stages, list(weights)

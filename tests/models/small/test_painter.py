@@ -39,9 +39,9 @@ def straight():
     return _View(matrix, np.zeros(2, np.float32), np.array(STRAIGHT, np.float32))
 
 
-def collated(pages, views=None, damaged=False):
+def collated(pages, views=None, damage=0.0):
     samples = [
-        _Sample(page, [4, 2], view, (WIDTH, HEIGHT), damaged)
+        _Sample(page, [4, 2], view, (WIDTH, HEIGHT), damage)
         for page, view in zip(pages, views or [straight()] * len(pages), strict=True)
     ]
     return _collate(samples, WIDTH, HEIGHT, 0)
@@ -136,16 +136,16 @@ def test_no_text_leaves_the_paper():
 
 def test_only_damaged_pages_are_damaged(painter):
     canvas = torch.rand(3, 1, 64, 64, generator=generator())
-    damaged = torch.tensor([False, True, False])
-    rough = print_roughly(canvas, damaged, generator())
-    assert torch.equal(rough[~damaged], canvas[~damaged])
-    assert torch.equal(print_roughly(canvas, torch.zeros(3, dtype=torch.bool), generator()), canvas)
+    damage = torch.tensor([0.0, 1.0, 0.0])
+    rough = print_roughly(canvas, damage, generator())
+    assert torch.equal(rough[damage == 0], canvas[damage == 0])
+    assert torch.equal(print_roughly(canvas, torch.zeros(3), generator()), canvas)
 
 
 def test_damage_differs_from_page_to_page_and_stays_in_range():
     ink = torch.zeros(6, 1, 64, 96)
     ink[:, :, 20:24, 10:80] = 1
-    pages = age(ink, torch.zeros_like(ink, dtype=torch.bool), generator())
+    pages = age(ink, torch.zeros_like(ink, dtype=torch.bool), torch.ones(6), generator())
     assert pages.shape == ink.shape
     assert 0 <= pages.min() <= pages.max() <= 1
     assert len({round(float(page.mean()), 5) for page in pages}) == 6

@@ -4,12 +4,14 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file
 
 import ocrcli.models.small
 from ocrcli.models.small.training import train
-from ocrcli.models.small.training.stages import STAGES
+from ocrcli.models.small.training.atlas import Atlas
+from ocrcli.models.small.training.stages import STAGES, parts
 
 SMALL = Path(ocrcli.models.small.__file__).parent
 
@@ -41,9 +43,9 @@ def folders(tmp_path, monkeypatch, block_atlas, text_folder):
 def test_a_few_steps_of_every_kind_of_stage_run(folders):
     command = ["--data", str(folders / "data"), "--scratch", str(folders / "scratch")]
     command += ["--out", str(folders / "out"), "--no-compile", "--batch", "2", "--steps", "2"]
-    train.main([*command, "--plan", "lines:60,blocks:60,tiny:60"])
+    train.main([*command, "--plan", "lines:60,blocks:60,tiny:60,mixed:60"])
     log = [json.loads(line) for line in (folders / "out" / "train.log").read_text().splitlines()]
-    assert [line["ended"] for line in log if "ended" in line] == [2, 4, 6]
+    assert [line["ended"] for line in log if "ended" in line] == [2, 4, 6, 8]
     weights = load_file(folders / "out" / "weights-0.safetensors")
     assert "model.model.orientation.turns.weight" in weights
     assert weights["model.model.orientation.turns.weight"].abs().sum() > 0
@@ -51,10 +53,17 @@ def test_a_few_steps_of_every_kind_of_stage_run(folders):
     assert len(bare) < len(weights)
 
 
+def test_atlas_of_other_sizes_is_refused(folders):
+    shape = folders / "scratch" / "atlas" / "shape.npy"
+    np.save(shape, np.load(shape)[:, :-1])
+    with pytest.raises(ValueError, match="delete it"):
+        Atlas.load(shape.parent)
+
+
 def test_stages_fit_the_model():
     raw = json.loads((SMALL / "config.json").read_text(encoding="utf-8"))
     limit = raw["vision_config"]["width"]["sam_vit_b"]["position_size"] * 16
-    for stage in STAGES.values():
+    for stage in (part for any_stage in STAGES.values() for part in parts(any_stage)[0]):
         for (width, height), _ in stage.shapes:
             assert width % 64 == 0 and height % 64 == 0
             assert max(width, height) <= limit
