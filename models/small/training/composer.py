@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 
-from ocrcli.models.small.training import layouts, parts
+from ocrcli.models.small.training import layouts, manuals, parts
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, Atlas
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock, ComposedPage
@@ -75,7 +75,11 @@ class Composer:
             return sheet.finish(layouts.letter(sheet, max_characters))
         if kind < 0.17:
             return sheet.finish(layouts.form(sheet, max_characters))
-        if kind < 0.19 or (width < 600 and kind < 0.5):
+        if kind < 0.21:
+            return sheet.finish(manuals.manual(sheet, max_characters))
+        if kind < 0.225:
+            return sheet.finish(manuals.index(sheet, max_characters))
+        if kind < 0.245 or (width < 600 and kind < 0.5):
             blocks: list[ComposedBlock] = []
             parts.title(sheet, blocks)
             return sheet.finish([*blocks, *layouts.list_page(sheet, sheet.body)])

@@ -73,8 +73,7 @@ def contents(sheet: Sheet, max_characters: int) -> Blocks:
         if leaders:
             count = int((start - right - 0.6 * body.size) / dot)
             first = start - 0.3 * body.size - count * dot
-            for place in range(count):
-                sheet.line(None, ".", body, first + place * dot, baseline)
+            sheet.leader(body, first, dot, max(0, count), baseline)
             shown = " .... " if count > 3 else (f" {'.' * count} " if count > 0 else " ")
         block.lines.append(f"{text}{shown}{page}")
         sheet.y += step

@@ -54,7 +54,8 @@ def title(sheet: Sheet, blocks: Blocks, factor: float = 0.0, align: str = "") ->
 def bullets(sheet: Sheet, blocks: Blocks, max_characters: int) -> None:
     """Add a list with hanging indents."""
     rng, body = sheet.rng, sheet.body
-    mark = rng.choice(["•", "•", "–", "-", "1.", "1)", "(1)", "a)", "i.", "·", "*", "A."])
+    mark = rng.choice([*"••–-·*", "1.", "1.", "1)", "(1)", "[1]", "a)", "i.", "A."])
+    inner = rng.choice("–-•*") if rng.random() < 0.2 else ""
     block = ComposedBlock("list")
     hang = rng.uniform(1.2, 2.4) * body.size
     inset = rng.choice([0.0, 1.0, 2.0]) * body.size
@@ -65,6 +66,9 @@ def bullets(sheet: Sheet, blocks: Blocks, max_characters: int) -> None:
         label = label.replace("i", roman(index + 1).lower()).replace("A", chr(ord("A") + index))
         words = sheet.words()[: rng.randrange(1, 30)]
         sheet.paragraph(block, words, body, 300, hang=(label, inset, hang))
+        for _ in range(rng.randrange(3) if inner and block.lines else 0):
+            words = sheet.words()[: rng.randrange(1, 16)]
+            sheet.paragraph(block, words, body, 200, hang=(inner, inset + hang, hang))
     blocks.append(block)
     sheet.gap()
 
@@ -95,6 +99,32 @@ def running_line(sheet: Sheet, blocks: Blocks, label: str, top: bool) -> None:
     if top:
         sheet.y = max(sheet.y, saved) + rng.uniform(0.5, 2.0) * sheet.body.size
         sheet.top = sheet.y
+
+
+def three_part_line(
+    sheet: Sheet, blocks: Blocks, label: str, texts: tuple[str, str, str], top: bool
+) -> None:
+    """Add a line in the margin with texts at the left, in the middle and at the right."""
+    style = sheet.resized(sheet.rng.choice([0.8, 0.9, 1.0]))
+    widths = [sheet.width_of(text, style) for text in texts]
+    room = sheet.right - sheet.left
+    if not all(widths) or sum(widths) + 4 * style.size > room:
+        return
+    block = ComposedBlock(label)
+    y = sheet.y if top else max(sheet.bottom, sheet.y) + 0.8 * style.size
+    if y + 1.3 * style.size > sheet.height:
+        return
+    left = sheet.left
+    gaps = (left, left + (room - widths[1]) / 2, sheet.right - widths[2])
+    # A middle text that would touch a neighbour moves between them.
+    low, high = left + widths[0] + style.size, gaps[2] - widths[1] - style.size
+    places = (gaps[0], min(max(gaps[1], low), high), gaps[2])
+    for text, place in zip(texts, places, strict=True):
+        sheet.line(block, text, style, place, y + 0.85 * style.size)
+    block.lines.append(" ".join(texts))
+    blocks.append(block)
+    if top:
+        sheet.y = sheet.top = y + sheet.rng.uniform(1.8, 3.0) * style.size
 
 
 def caption(sheet: Sheet, blocks: Blocks, of_table: bool) -> None:

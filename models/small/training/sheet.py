@@ -15,7 +15,7 @@ from ocrcli.models.small.training.composed import (
     Type,
     size_near,
 )
-from ocrcli.models.small.training.typeset import Measured, hyphen, measure, splits
+from ocrcli.models.small.training.typeset import Measured, flat_index, measure, splits
 
 if TYPE_CHECKING:
     from ocrcli.models.small.training.composer import Composer
@@ -58,6 +58,8 @@ class Sheet:
         )
         # Of a family's other styles one is mixed into the running text of some pages.
         self.accent = rng.choice(composer.family_of(font)) if rng.random() < 0.3 else font
+        if composer.fixed_width and rng.random() < 0.1:
+            self.accent = rng.choice(composer.fixed_width)
         self.voice = composer.text.voice(rng)
         self.left, self.right, self.top, self.bottom = 0.0, self.width * 1.0, 0.0, self.height * 1.0
         self.y = 0.0
@@ -200,7 +202,7 @@ class Sheet:
         return measured.left_over(index, skip)
 
     def line(
-        self, block: ComposedBlock | None, text: str, style: Type, x: float, baseline: float
+        self, block: ComposedBlock, text: str, style: Type, x: float, baseline: float
     ) -> float:
         """Set `text` with its blanks in one line from `x` and return its right edge.
 
@@ -210,10 +212,17 @@ class Sheet:
         if not measured.texts:
             return x
         right = self.place(measured, 0, 0, 1, 0, x, 0.0, baseline, style)
-        if block is not None:
-            indent = len(text) - len(text.lstrip(" "))
-            self.cover(block, x + float(measured.before[indent]), right, baseline, style)
+        indent = len(text) - len(text.lstrip(" "))
+        self.cover(block, x + float(measured.before[indent]), right, baseline, style)
         return right
+
+    def leader(
+        self, style: Type, start: float, distance: float, count: int, baseline: float
+    ) -> None:
+        """Draw `count` dots from `start`; they are no part of any block's text."""
+        self._glyphs.append(np.full(count, flat_index(style, "."), np.int64))
+        self._xs.append(np.rint(start + distance * np.arange(count)))
+        self._ys.append(np.full(count, round(baseline), np.int64))
 
     def width_of(self, text: str, style: Type) -> float:
         """Return the width of `text` in one line; 0 when the font lacks a character."""
@@ -254,7 +263,7 @@ class Sheet:
         words = end - index - (0 if tail else 1)
         right = x + float(measured.before[last] - measured.before[first]) + gap * words
         if tail:
-            self._glyphs.append(np.array([hyphen(style)]))
+            self._glyphs.append(np.array([flat_index(style, "-")]))
             self._xs.append(np.array([round(right)]))
             self._ys.append(np.array([round(baseline)]))
             right += self._hyphen_width(style)

@@ -16,7 +16,6 @@ RAISED = "\ue000"
 """Characters of a word after this mark are set small and raised, as note numbers are."""
 
 _PER_FONT = len(SIZES) * len(GLYPH_INDEX)
-_HYPHEN = GLYPH_INDEX["-"]
 
 
 @dataclass
@@ -117,9 +116,9 @@ def measure(
     return Measured(texts, start, flat, before, word_of, rise)
 
 
-def hyphen(style: Type) -> int:
-    """Return the flat atlas index of a hyphen."""
-    return style.font * _PER_FONT + style.size_index * len(GLYPH_INDEX) + _HYPHEN
+def flat_index(style: Type, glyph: str) -> int:
+    """Return the flat atlas index of one glyph."""
+    return style.font * _PER_FONT + style.size_index * len(GLYPH_INDEX) + GLYPH_INDEX[glyph]
 
 
 def splits(word: str) -> list[int]:

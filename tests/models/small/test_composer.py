@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ocrcli.models.small.training import layouts, parts
+from ocrcli.models.small.training import layouts, manuals, parts
 from ocrcli.models.small.training.atlas import GLYPHS
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock
@@ -159,3 +159,17 @@ def test_pages_of_pictures_and_lines_hold_no_characters(composer):
         assert len(page.figures) == len(page.blocks)
         kinds.add(bool(page.blocks))
     assert kinds == {True, False}
+
+
+def test_manual_pages_and_indexes_are_lists_and_lines(composer):
+    headers, lists = [], []
+    for seed in range(12):
+        for kind in (manuals.manual, manuals.index):
+            sheet = fresh(composer, seed)
+            page = sheet.finish(kind(sheet, 4000))
+            assert drawn(page) == asked(page)
+            headers += [block.text for block in page.blocks if block.label == "header"]
+            lists += [block for block in page.blocks if block.label == "list"]
+    assert headers and all(text.count("(") >= 2 and "\n" not in text for text in headers)
+    assert any("--" in block.text for block in lists)
+    assert any(line[-1].isdigit() for block in lists for line in block.lines)
