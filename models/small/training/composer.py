@@ -64,6 +64,11 @@ class Composer:
         """
         sheet = Sheet(self, rng, width, height, sizes)
         sheet.margins(0.03, 0.16)
+        ground = rng.random()
+        if ground < 0.04:
+            # Tinted paper, or a page of white on dark.
+            ink = rng.uniform(0.75, 1.0) if ground < 0.012 else rng.uniform(0.03, 0.15)
+            sheet.fill(0, 0, sheet.width, sheet.height, ink)
         kind = rng.random()
         if kind < 0.015:
             return sheet.finish([])

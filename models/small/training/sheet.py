@@ -60,6 +60,7 @@ class Sheet:
         self.accent = rng.choice(composer.family_of(font)) if rng.random() < 0.3 else font
         if composer.fixed_width and rng.random() < 0.1:
             self.accent = rng.choice(composer.fixed_width)
+        self.underlined = 0.02 if rng.random() < 0.3 else 0.0
         self.voice = composer.text.voice(rng)
         self.left, self.right, self.top, self.bottom = 0.0, self.width * 1.0, 0.0, self.height * 1.0
         self.y = 0.0
@@ -191,6 +192,8 @@ class Sheet:
             if hang and row == 0:
                 text = self._mark(hang[0], left - hang[2], baseline, style) + text
             right = self.place(measured, index, skip, end, tail, x, spread, baseline, style)
+            if self.rng.random() < self.underlined:
+                self.rule(x, right, baseline + 0.12 * style.size, 0.05 * style.size)
             block.lines.append(text)
             self.cover(
                 block, x if not (hang and row == 0) else left - hang[2], right, baseline, style

@@ -19,13 +19,13 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ocrcli.models.small.training.atlas import Atlas, build_atlas
 from ocrcli.models.small.training.batches import PageBatches, TrainingBatch
 from ocrcli.models.small.training.forward import CharacterHead, response_logits
-from ocrcli.models.small.training.initialise import initialise
+from ocrcli.models.small.training.initialise import initialise, read_weights
 from ocrcli.models.small.training.optimiser import BatchedMuon, split_parameters
 from ocrcli.models.small.training.painter import Painter
 from ocrcli.models.small.training.stages import STAGES, Stage
@@ -189,8 +189,7 @@ def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
     torch.manual_seed(arguments.seed)
     initialise(learner.model, arguments.seed)
     for path in arguments.init_from:
-        weights = {name: value.float() for name, value in load_file(path).items()}
-        _, unexpected = learner.load_state_dict(weights, strict=False)
+        _, unexpected = learner.load_state_dict(read_weights(path), strict=False)
         if unexpected:
             raise ValueError(f"{path} holds tensors that the model lacks: {unexpected[:3]}")
     learner.to(device)
