@@ -54,13 +54,19 @@ def describe(path: Path) -> CheckpointFile:
     return CheckpointFile(path, digest.hexdigest(), path.stat().st_size, metadata)
 
 
-def load_weights(model: nn.Module, paths: Iterable[Path], dtype: torch.dtype) -> None:
+def load_weights(
+    model: nn.Module, paths: Iterable[Path], dtype: torch.dtype, optional: Iterable[str] = ()
+) -> tuple[str, ...]:
     """Fill `model` from safetensors files.
 
     Args:
         model: The model, on the device the weights shall go to.
         paths: One file, or all shards.
         dtype: Type that floating-point tensors are converted to; int8 matrices are expanded to it.
+        optional: Beginnings of parameter names that the files may leave out all together.
+
+    Returns:
+        The entries of `optional` that were left out; their parameters hold nothing.
 
     Raises:
         CheckpointError: A file is missing or damaged, a tensor is missing, unknown or misshapen.
@@ -91,11 +97,18 @@ def load_weights(model: nn.Module, paths: Iterable[Path], dtype: torch.dtype) ->
                 )
                 _assign(path, name, wanted[name], value.to(dtype))
                 missing.discard(name)
+    left_out = []
+    for prefix in optional:
+        part = {name for name in wanted if name.startswith(prefix)}
+        if part and part <= missing:
+            missing -= part
+            left_out.append(prefix)
     faults = [_listed("missing tensor", sorted(missing))] if missing else []
     faults += [_listed("unexpected tensor", unexpected)] if unexpected else []
     if faults:
         where = ", ".join(path.name for path in paths)
         raise CheckpointError(f"{where}: {'; '.join(faults)}; do weights and config.json match?")
+    return tuple(left_out)
 
 
 def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Tensor:

@@ -109,7 +109,8 @@ def load_model(
         # Typed before it gets memory, so that half precision never needs room for float32.
         model = UnlimitedOcr(config).to(dtype)
     model = model.to_empty(device=device)
-    load_weights(model, files.weights, dtype)
+    if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS):
+        model.drop_orientation_head()
     return LoadedModel(model.eval().requires_grad_(False), config, files)
 
 

@@ -16,6 +16,7 @@ from ocrcli.models.interface import DecodePlan, PrefillPlan
 from ocrcli.models.layers.norm import RmsNorm
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.models.unlimited_ocr.decoder import DecoderLayer, RopePhases, rope_phases
+from ocrcli.models.unlimited_ocr.orientation import OrientationHead
 from ocrcli.models.unlimited_ocr.vision import GlobalEncoder, SamEncoder
 
 
@@ -47,6 +48,8 @@ class UnlimitedOcrBody(nn.Module):
         if config.vision.view_separator:
             # The published name carries this spelling.
             self.view_seperator = nn.Parameter(torch.zeros(decoder.hidden_size))
+        if config.vision.orientation_head:
+            self.orientation = OrientationHead(config.vision.feature_width)
         self.embed_tokens = nn.Embedding(decoder.vocab_size, decoder.hidden_size)
         self.layers = nn.ModuleList(
             DecoderLayer(config, index) for index in range(decoder.num_layers)
@@ -56,6 +59,9 @@ class UnlimitedOcrBody(nn.Module):
 
 class UnlimitedOcr(nn.Module):
     """The whole model; see `ocrcli.models.interface.OcrModel` for the engine's view of it."""
+
+    OPTIONAL_PARTS = ("model.orientation.",)
+    """Beginnings of the names of parameters that a checkpoint may leave out all together."""
 
     def __init__(self, config: ModelConfig) -> None:
         """Create the model with uninitialised sizes taken from `config`."""
@@ -102,6 +108,36 @@ class UnlimitedOcr(nn.Module):
             separator = self.model.view_seperator.to(x.dtype).expand(batch, 1, hidden)
             x = torch.cat((x, separator), 1)
         return x
+
+    @property
+    def has_orientation_head(self) -> bool:
+        """Whether `orientation_scores` can be asked for."""
+        return hasattr(self.model, "orientation")
+
+    def drop_orientation_head(self) -> None:
+        """Remove the orientation head, for weights that were made without one."""
+        if self.has_orientation_head:
+            del self.model.orientation
+
+    def orientation_scores(self, features: Tensor) -> Tensor:
+        """Return scores [B, 4] of how far pages are turned.
+
+        Args:
+            features: Features of whole pages, [B, h, w, feature_width].
+
+        Returns:
+            Score k is for content turned k * 90 degrees counter-clockwise: turning the image
+            k * 90 degrees clockwise sets it upright.
+
+        Raises:
+            ValueError: The model has no orientation head.
+        """
+        if not self.has_orientation_head:
+            raise ValueError(
+                "orientation_scores needs an orientation head and this model has none; "
+                "check has_orientation_head first"
+            )
+        return self.model.orientation(features)
 
     def encode_image(self, pixels: Tensor) -> Tensor:
         """Return the image tokens [n, hidden] of one image [C, H, W], normalised to [-1, 1].

@@ -33,6 +33,7 @@ class VisionConfig:
         fusion: "concat" (second stage beside the compressed first) or "encoder" (second only).
         image_newline: Whether a learned token ends every row of visual tokens.
         view_separator: Whether a learned token ends every image.
+        orientation_head: Whether a small head tells which way up an image lies.
     """
 
     image_channels: int = 3
@@ -57,6 +58,7 @@ class VisionConfig:
     fusion: str = "concat"
     image_newline: bool = True
     view_separator: bool = True
+    orientation_head: bool = False
 
     @property
     def cell_size(self) -> int:
@@ -108,6 +110,7 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         fusion=top.choice("fusion", base.fusion, ("concat", "encoder")),
         image_newline=top.get("image_newline", base.image_newline),
         view_separator=top.get("view_separator", base.view_separator),
+        orientation_head=top.get("orientation_head", base.orientation_head),
     )
     _check_vision(config)
     return config

@@ -173,3 +173,34 @@ def test_package_names_what_it_offers():
     )
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = ocrcli.models.nothing
+
+
+def with_head(folder):
+    vision = CONFIG["vision_config"] | {"orientation_head": True}
+    config = CONFIG | {"vision_config": vision}
+    (folder / "config.json").write_text(json.dumps(config))
+    model = UnlimitedOcr(ModelConfig.from_dict(config)).requires_grad_(False)
+    return {name: torch.zeros_like(value) for name, value in model.state_dict().items()}
+
+
+def test_weights_without_orientation_head_load_with_the_head_switched_off(folder):
+    weights = with_head(folder)
+    save_file(weights, folder / "model.safetensors")
+    model = load_model(folder).model
+    assert model.has_orientation_head
+    assert model.orientation_scores(torch.zeros(2, 3, 4, 16)).shape == (2, 4)
+    bare = {name: value for name, value in weights.items() if "orientation" not in name}
+    save_file(bare, folder / "model.safetensors")
+    model = load_model(folder).model
+    assert not model.has_orientation_head
+    assert not any(param.is_meta for param in model.parameters())
+    with pytest.raises(ValueError, match="orientation"):
+        model.orientation_scores(torch.zeros(2, 3, 4, 16))
+
+
+def test_half_an_orientation_head_is_a_fault(folder):
+    weights = with_head(folder)
+    del weights["model.orientation.turns.bias"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(CheckpointError, match="orientation.turns.bias"):
+        load_model(folder)

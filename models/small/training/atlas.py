@@ -15,7 +15,7 @@ from PIL import ImageFont
 from ocrcli.models.small.training.charset import CHARS, LIGATURES
 
 # Em sizes in canvas pixels; a page pixel is two canvas pixels.
-SIZES = (22, 24, 27, 30, 33, 36, 40, 44, 50, 58, 68, 80, 96, 116)
+SIZES = (13, 15, 17, 19, 22, 24, 27, 30, 33, 36, 40, 44, 50, 58, 68, 80, 96, 116)
 GLYPHS = (*CHARS, *LIGATURES)
 GLYPH_INDEX = {glyph: index for index, glyph in enumerate(GLYPHS)}
 _METRIC_SIZE = 1000
@@ -53,7 +53,11 @@ class Atlas:
 
     @classmethod
     def load(cls, folder: Path) -> "Atlas":
-        """Return the atlas in `folder`; the large arrays are memory-mapped."""
+        """Return the atlas in `folder`; the large arrays are memory-mapped.
+
+        Raises:
+            ValueError: The atlas was made for other sizes or glyphs.
+        """
         arrays = {
             name: np.load(folder / f"{name}.npy", mmap_mode="r")
             for name in ("shape", "start", "pixels")
@@ -62,6 +66,12 @@ class Atlas:
             name: np.load(folder / f"{name}.npy") for name in ("advance", "present", "vertical")
         }
         names = tuple(json.loads((folder / "names.json").read_text(encoding="utf-8")))
+        wanted = (len(names), len(SIZES), len(GLYPHS), 4)
+        if arrays["shape"].shape != wanted:
+            raise ValueError(
+                f"folder holds an atlas of shape {arrays['shape'].shape}, expected {wanted}: it "
+                "was made for other sizes or glyphs; delete it, and the next run builds it anew"
+            )
         return cls(**arrays, names=names)
 
 

@@ -12,16 +12,20 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ocrcli.models.small.training.atlas import Atlas
+from ocrcli.models.small.training.composed import CANVAS_SCALE, ComposedPage
 from ocrcli.models.small.training.composer import Composer
-from ocrcli.models.small.training.painter import GlyphBatch
-from ocrcli.models.small.training.sheet import CANVAS_SCALE, ComposedPage
-from ocrcli.models.small.training.stages import Stage
+from ocrcli.models.small.training.geometry import STRAIGHT, to_page
+from ocrcli.models.small.training.painter import PaintBatch
+from ocrcli.models.small.training.responses import Box, response
+from ocrcli.models.small.training.stages import DAMAGED_TILT, Stage, parts
 from ocrcli.models.small.training.text_source import TextSource
 from ocrcli.tokenizer import Tokenizer
 
 # Pages of several batches are sorted by length together, so that little of a batch is padding.
 _POOLED_BATCHES = 3
 _LENGTH_STEP = 64
+# A page with fewer glyphs may look alike either way up.
+_ORIENTABLE_GLYPHS = 40
 
 
 @dataclass(frozen=True)
@@ -30,13 +34,15 @@ class TrainingBatch:
 
     Attributes:
         tokens: Responses from `<PAGE>` to EOS, padded, int64 [B, T + 1].
-        glyphs: What to draw.
+        paint: What to draw.
+        orientable: Whether a page has enough text to tell which way up it is, bool [B].
         width: Image width in pixels.
         height: Image height in pixels.
     """
 
     tokens: Tensor
-    glyphs: GlyphBatch
+    paint: PaintBatch
+    orientable: Tensor
     width: int
     height: int
 
@@ -45,9 +51,18 @@ class TrainingBatch:
 class _Sample:
     page: ComposedPage
     ids: list[int]
+    view: "_View"
+    extent: tuple[int, int]
+    damage: float
+
+
+@dataclass
+class _View:
+    """How the canvas is seen; fields as in `PaintBatch`."""
+
     matrix: np.ndarray
     shift: np.ndarray
-    extent: tuple[int, int]
+    bend: np.ndarray
 
 
 class PageBatches(IterableDataset):  # type: ignore[type-arg]
@@ -74,9 +89,10 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
-        stage = self.stage
-        shapes, weights = zip(*stage.shapes, strict=True)
+        stages, shares = parts(self.stage)
         while True:
+            stage = rng.choices(stages, shares)[0]
+            shapes, weights = zip(*stage.shapes, strict=True)
             width, height = rng.choices(shapes, weights)[0]
             samples: list[_Sample] = []
             while len(samples) < stage.batch * _POOLED_BATCHES:
@@ -101,44 +117,78 @@ def _compose(
     if not stage.structured:
         page = composer.lines(rng, width, height, stage.sizes)
         extent = (width, height)
+        if not page.blocks or not page.blocks[0].lines:
+            return None
     else:
         extent = (width - rng.randrange(64), height - rng.randrange(16))
-        page = composer.page(rng, *extent, stage.sizes, int(stage.max_tokens * 2.9))
-    if not page.blocks or not page.blocks[0].lines:
-        return None
-    # Composed coordinates start at the paper's corner; the canvas covers the whole image.
-    tilt = rng.uniform(-stage.tilt, stage.tilt) if rng.random() < 0.35 else 0.0
-    scale = rng.uniform(0.94, 1.03) if rng.random() < 0.6 else 1.0
-    angle = math.radians(tilt)
-    turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
-    matrix = (turn * scale / CANVAS_SCALE).astype(np.float32)
-    shift = np.array([rng.uniform(-1, 1), rng.uniform(-1, 1)], np.float32)
-    ids = [tokenizer.page_id]
-    for index, block in enumerate(page.blocks):
-        if stage.structured:
-            box = _page_box(block.box, matrix, shift, (width, height), extent)
-            if index:
-                ids.append(tokenizer.newline_id)
-            ids += tokenizer.encode_det(block.label, box)
-        ids += tokenizer.encode(block.text)
-    ids.append(tokenizer.eos_id)
+        page = composer.page(rng, *extent, stage.sizes, int(stage.max_tokens * 2.7))
+    damaged = rng.random() < stage.damage
+    view = _view(rng, page, stage.tilt, damaged, (width, height), extent)
+    boxes = None
+    if stage.structured:
+        boxes = [_page_box(block.box, view, (width, height), extent) for block in page.blocks]
+    ids = response(tokenizer, page.blocks, boxes)
     if len(ids) > stage.max_tokens:
         return None
-    return _Sample(page, ids, matrix, shift, extent)
+    # What large type survives would make small type unreadable, and teach to guess.
+    strength = min(1.0, max(0.25, (page.em - 6) / 10)) if damaged else 0.0
+    return _Sample(page, ids, view, extent, strength)
+
+
+def _view(
+    rng: random.Random,
+    page: ComposedPage,
+    tilt: float,
+    damaged: bool,
+    image: tuple[int, int],
+    extent: tuple[int, int],
+) -> _View:
+    """Return a view in which the whole page is seen."""
+    angle = rng.uniform(-tilt, tilt) if rng.random() < 0.35 else 0.0
+    scale = rng.uniform(0.94, 1.03) if rng.random() < 0.6 else 1.0
+    shift = np.array([rng.uniform(-1, 1), rng.uniform(-1, 1)], np.float32)
+    bend = np.array(STRAIGHT, np.float32)
+    if damaged:
+        angle = rng.gauss(0.0, 1.0) if rng.random() < 0.5 else rng.uniform(-1, 1) * DAMAGED_TILT
+        angle = max(-DAMAGED_TILT, min(DAMAGED_TILT, angle))
+        scale = rng.uniform(0.9, 1.02)
+        shift += np.array([rng.gauss(0, 6), rng.gauss(0, 6)], np.float32)
+        if rng.random() < 0.4:
+            reach = 0.006 * max(image)
+            sides = [rng.uniform(-reach, reach) for _ in range(4)]
+            bend = np.array([*sides[:3], 0.6 * sides[3], rng.random()], np.float32)
+    low, high = np.array([math.inf] * 2), np.array([-math.inf] * 2)
+    for block in page.blocks:
+        low, high = np.minimum(low, block.box[:2]), np.maximum(high, block.box[2:])
+    while True:
+        turn = math.radians(angle)
+        matrix = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+        view = _View((matrix * scale / CANVAS_SCALE).astype(np.float32), shift, bend)
+        if not page.blocks or scale < 0.8:
+            return view
+        seen = to_page(_outline([*low, *high]), view.matrix, view.shift, view.bend, image)
+        if (seen.min(0) >= 1).all() and (seen.max(0) <= np.array(extent) - 1).all():
+            return view
+        # Text that leaves the paper could not be read.
+        angle, scale, shift, bend = angle * 0.6, scale * 0.98, shift * 0.6, bend * 0.6
+
+
+def _outline(box: list[float]) -> np.ndarray:
+    """Return the corners of a box and the middles of its sides, [8, 2]."""
+    left, top, right, bottom = box
+    across, down = (left + right) / 2, (top + bottom) / 2
+    return np.array(
+        [(x, y) for x in (left, across, right) for y in (top, down, bottom)], np.float64
+    )
 
 
 def _page_box(
-    box: list[float],
-    matrix: np.ndarray,
-    shift: np.ndarray,
-    image: tuple[int, int],
-    extent: tuple[int, int],
-) -> tuple[int, int, int, int]:
-    """Return a canvas box as the box of its turned corners, in thousandths of the paper."""
-    corners = np.array([[box[i], box[j]] for i in (0, 2) for j in (1, 3)])
-    moved = (corners - np.array(image)) @ matrix.T + shift + np.array(image) / 2
-    low = np.clip(moved.min(0) / extent, 0, 1) * 999
-    high = np.clip(moved.max(0) / extent, 0, 1) * 999
+    box: list[float], view: _View, image: tuple[int, int], extent: tuple[int, int]
+) -> Box:
+    """Return a canvas box as the box of its turned outline, in thousandths of the paper."""
+    seen = to_page(_outline(box), view.matrix, view.shift, view.bend, image)
+    low = np.clip(seen.min(0) / extent, 0, 1) * 999
+    high = np.clip(seen.max(0) / extent, 0, 1) * 999
     return (round(low[0]), round(low[1]), round(high[0]), round(high[1]))
 
 
@@ -148,14 +198,26 @@ def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> Train
     tokens = np.full((len(samples), length), pad, np.int64)
     for row, sample in enumerate(samples):
         tokens[row, : len(sample.ids)] = sample.ids
-    counts = [len(sample.page.glyph) for sample in samples]
-    glyphs = GlyphBatch(
-        page=torch.from_numpy(np.repeat(np.arange(len(samples)), counts)),
-        glyph=torch.from_numpy(np.concatenate([s.page.glyph for s in samples]).astype(np.int64)),
-        x=torch.from_numpy(np.concatenate([s.page.x for s in samples]).astype(np.int64)),
-        y=torch.from_numpy(np.concatenate([s.page.y for s in samples]).astype(np.int64)),
-        matrix=torch.from_numpy(np.stack([s.matrix for s in samples])),
-        shift=torch.from_numpy(np.stack([s.shift for s in samples])),
+    pages = [sample.page for sample in samples]
+    views = [sample.view for sample in samples]
+    paint = PaintBatch(
+        page=_page_of([len(page.glyph) for page in pages]),
+        glyph=torch.from_numpy(np.concatenate([page.glyph for page in pages]).astype(np.int64)),
+        x=torch.from_numpy(np.concatenate([page.x for page in pages]).astype(np.int64)),
+        y=torch.from_numpy(np.concatenate([page.y for page in pages]).astype(np.int64)),
+        fill_page=_page_of([len(page.fills) for page in pages]),
+        fills=torch.from_numpy(np.concatenate([page.fills for page in pages])),
+        figure_page=_page_of([len(page.figures) for page in pages]),
+        figures=torch.from_numpy(np.concatenate([page.figures for page in pages])),
+        matrix=torch.from_numpy(np.stack([view.matrix for view in views])),
+        shift=torch.from_numpy(np.stack([view.shift for view in views]).astype(np.float32)),
+        bend=torch.from_numpy(np.stack([view.bend for view in views]).astype(np.float32)),
         extent=torch.tensor([s.extent for s in samples], dtype=torch.float32),
+        damage=torch.tensor([s.damage for s in samples], dtype=torch.float32),
     )
-    return TrainingBatch(torch.from_numpy(tokens), glyphs, width, height)
+    orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
+    return TrainingBatch(torch.from_numpy(tokens), paint, orientable, width, height)
+
+
+def _page_of(counts: list[int]) -> Tensor:
+    return torch.from_numpy(np.repeat(np.arange(len(counts)), counts))

@@ -1,12 +1,14 @@
-"""Chooses what stands on a training page; `Sheet` sets it."""
+"""Chooses what kind of page a training page is; `layouts` sets it."""
 
 import random
 
 import numpy as np
 
+from ocrcli.models.small.training import layouts, manuals, parts
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, Atlas
 from ocrcli.models.small.training.charset import LIGATURES
-from ocrcli.models.small.training.sheet import ComposedBlock, ComposedPage, Sheet
+from ocrcli.models.small.training.composed import ComposedBlock, ComposedPage
+from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.text_source import TextSource
 
 
@@ -20,6 +22,9 @@ class Composer:
         self._families: dict[str, list[int]] = {}
         for index, name in enumerate(atlas.names):
             self._families.setdefault(name.split("-")[0].lower(), []).append(index)
+        self._family_names = sorted(self._families)
+        narrow, wide = (atlas.advance[:, GLYPH_INDEX[letter]] for letter in "im")
+        self.fixed_width = [int(font) for font in np.flatnonzero(abs(narrow - wide) < 1e-3)]
         self._codes: dict[tuple[str, bool], np.ndarray | None] = {}
 
     def lines(
@@ -37,7 +42,7 @@ class Composer:
         sheet.margins(0.01, 0.12)
         block = ComposedBlock("text")
         while sheet.room() and (not block.lines or rng.random() < 0.93):
-            sheet.paragraph(block, self.text.paragraph(rng), sheet.body)
+            sheet.paragraph(block, sheet.words(), sheet.body)
         return sheet.finish([block])
 
     def page(
@@ -48,7 +53,7 @@ class Composer:
         sizes: tuple[int, int],
         max_characters: int,
     ) -> ComposedPage:
-        """Return a page of headings, paragraphs and lists in one column.
+        """Return a page of any kind; see `layouts`.
 
         Args:
             rng: Source of all choices.
@@ -59,32 +64,37 @@ class Composer:
         """
         sheet = Sheet(self, rng, width, height, sizes)
         sheet.margins(0.03, 0.16)
-        blocks: list[ComposedBlock] = []
-        if rng.random() < 0.15:
-            sheet.running_line(blocks, "header", top=True)
-        if rng.random() < 0.4:
-            sheet.title(blocks)
-        fill = 1.0 if rng.random() < 0.6 else rng.random()
-        while sheet.room(fill):
-            used = sum(len(line) for block in blocks for line in block.lines)
-            left = max_characters - used
-            if left < 60:
-                break
-            kind = rng.random()
-            if kind < 0.12:
-                sheet.title(blocks)
-            elif kind < 0.20:
-                sheet.bullets(blocks, left)
-            else:
-                block = ComposedBlock("text")
-                sheet.paragraph(block, self.text.paragraph(rng), sheet.body, left)
-                blocks.append(block)
-                sheet.gap()
-        if rng.random() < 0.2:
-            sheet.running_line(
-                blocks, rng.choice(["page_number", "page_number", "footer"]), top=False
-            )
-        return sheet.finish([block for block in blocks if block.lines])
+        ground = rng.random()
+        if ground < 0.04:
+            # Tinted paper, or a page of white on dark.
+            ink = rng.uniform(0.75, 1.0) if ground < 0.012 else rng.uniform(0.03, 0.15)
+            sheet.fill(0, 0, sheet.width, sheet.height, ink)
+        kind = rng.random()
+        if kind < 0.015:
+            return sheet.finish([])
+        if kind < 0.04:
+            return sheet.finish(layouts.pictures(sheet))
+        if kind < 0.07:
+            return sheet.finish(layouts.contents(sheet, max_characters))
+        if kind < 0.13:
+            return sheet.finish(layouts.letter(sheet, max_characters))
+        if kind < 0.17:
+            return sheet.finish(layouts.form(sheet, max_characters))
+        if kind < 0.21:
+            return sheet.finish(manuals.manual(sheet, max_characters))
+        if kind < 0.225:
+            return sheet.finish(manuals.index(sheet, max_characters))
+        if kind < 0.245 or (width < 600 and kind < 0.5):
+            blocks: list[ComposedBlock] = []
+            parts.title(sheet, blocks)
+            return sheet.finish([*blocks, *layouts.list_page(sheet, sheet.body)])
+        return sheet.finish(layouts.article(sheet, max_characters))
+
+    def any_font(self, rng: random.Random) -> int:
+        """Return a font; families count alike, however many styles they have."""
+        if rng.random() < 0.5:
+            return rng.randrange(len(self.atlas.names))
+        return rng.choice(self._families[rng.choice(self._family_names)])
 
     def codes(self, word: str, ligatures: bool) -> np.ndarray | None:
         """Return glyph indices of a word, or None when a character is not taught."""

@@ -1,8 +1,12 @@
 """Starting weights of the small model."""
 
-import torch
-from torch import nn
+from pathlib import Path
 
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from ocrcli.models.checkpoint import SCALE_SUFFIX
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 
 
@@ -34,3 +38,23 @@ def initialise(model: UnlimitedOcr, seed: int) -> None:
                 nn.init.zeros_(param)
             elif name.endswith("image_newline"):
                 param.normal_(0.0, 0.02, generator=generator)
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Return float32 weights under the learner's names.
+
+    Args:
+        path: One part that a run wrote, or the file that ships: int8 matrices are expanded, and
+            the auxiliary head is then missing.
+    """
+    stored = load_file(path)
+    if not any(name + SCALE_SUFFIX in stored for name in stored):
+        return {name: value.float() for name, value in stored.items()}
+    weights = {}
+    for name, value in stored.items():
+        scale = stored.get(name + SCALE_SUFFIX)
+        if scale is not None:
+            weights[f"model.{name}"] = value.float() * scale.view(-1, *[1] * (value.dim() - 1))
+        elif not name.endswith(SCALE_SUFFIX):
+            weights[f"model.{name}"] = value.float()
+    return weights

@@ -1,13 +1,16 @@
-"""Draws batches of composed pages on the GPU: glyphs, geometry, ink, paper and light damage."""
+"""Draws batches of composed pages on the GPU: glyphs, fills, figures, geometry, ink and paper."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from ocrcli.models.small.training.atlas import GLYPHS, SIZES, Atlas
-from ocrcli.models.small.training.sheet import CANVAS_SCALE
+from ocrcli.models.small.training.composed import CANVAS_SCALE
+from ocrcli.models.small.training.damage import age, print_roughly
+from ocrcli.models.small.training.geometry import displacement
+from ocrcli.models.small.training.textures import texture_bank
 
 # Characters of one cell that the auxiliary head must name, in reading order.
 SLOTS = 20
@@ -16,32 +19,46 @@ CODES = len(GLYPHS) + 1
 
 
 @dataclass(frozen=True)
-class GlyphBatch:
-    """Glyphs of a batch of B pages and the geometry of each page.
+class PaintBatch:
+    """What stands on a batch of B pages and the geometry of each page.
 
     Attributes:
         page: Index of the page of each glyph, int64 [N], ascending.
         glyph: Flat atlas index, int64 [N].
         x: Pen position, canvas pixels, int64 [N].
         y: Baseline, canvas pixels, int64 [N].
+        fill_page: Page of each filled rectangle, int64 [R].
+        fills: Left, top, right, bottom (canvas pixels) and darkness, float32 [R, 5].
+        figure_page: Page of each textured rectangle, int64 [F].
+        figures: Left, top, right, bottom (canvas pixels) and texture, int64 [F, 5].
         matrix: Canvas offsets from its centre to page offsets from its centre, float32 [B, 2, 2].
         shift: Page pixels added afterwards, float32 [B, 2] (x, y).
+        bend: How the page is bent; see `geometry.displacement`, float32 [B, 5].
         extent: Width and height of the paper inside the image, page pixels, float32 [B, 2].
+        damage: How much damage of scans each page gets, 0 (none) to 1, float32 [B].
     """
 
     page: Tensor
     glyph: Tensor
     x: Tensor
     y: Tensor
+    fill_page: Tensor
+    fills: Tensor
+    figure_page: Tensor
+    figures: Tensor
     matrix: Tensor
     shift: Tensor
+    bend: Tensor
     extent: Tensor
+    damage: Tensor
 
-    def to(self, device: torch.device) -> "GlyphBatch":
+    def to(self, device: torch.device) -> "PaintBatch":
         """Return the batch on `device`."""
-        names = ("page", "glyph", "x", "y", "matrix", "shift", "extent")
-        return GlyphBatch(
-            **{name: getattr(self, name).to(device, non_blocking=True) for name in names}
+        return PaintBatch(
+            **{
+                field.name: getattr(self, field.name).to(device, non_blocking=True)
+                for field in fields(self)
+            }
         )
 
 
@@ -58,7 +75,7 @@ class Painter:
         self.size = sizes[None, :, None].expand(atlas.shape.shape[:3]).reshape(-1)
 
     def paint(
-        self, batch: GlyphBatch, pages: int, width: int, height: int, generator: torch.Generator
+        self, batch: PaintBatch, pages: int, width: int, height: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
         """Return images [B, 1, H, W] in [-1, 1] and character codes int64 [B, H/32, W/32, SLOTS].
 
@@ -69,12 +86,14 @@ class Painter:
             height: Image height in page pixels.
             generator: Random numbers on the painter's device.
         """
-        ink = self._ink(batch, pages, width, height)
-        ink = _warp(ink, batch, width, height)
-        images = _develop(ink, batch, generator)
+        canvas = self._ink(batch, pages, width, height)
+        canvas = self._ground(canvas, batch, generator)
+        canvas = print_roughly(canvas, batch.damage, generator)
+        ink, beyond = _warp(canvas, batch, width, height)
+        images = _develop(ink, beyond, batch, generator)
         return images, self._codes(batch, pages, width, height)
 
-    def _ink(self, batch: GlyphBatch, pages: int, width: int, height: int) -> Tensor:
+    def _ink(self, batch: PaintBatch, pages: int, width: int, height: int) -> Tensor:
         canvas_h, canvas_w = height * CANVAS_SCALE, width * CANVAS_SCALE
         cols, rows, left, top = self.shape[batch.glyph].unbind(1)
         count = cols * rows
@@ -94,15 +113,40 @@ class Painter:
         canvas.index_add_(0, target.clamp_(0, canvas.numel() - 1), value)
         return canvas.view(pages, 1, canvas_h, canvas_w).clamp_(max=255.0).div_(255.0)
 
-    def _codes(self, batch: GlyphBatch, pages: int, width: int, height: int) -> Tensor:
+    def _ground(self, text: Tensor, batch: PaintBatch, generator: torch.Generator) -> Tensor:
+        """Return text on its fills and figures; white on what is darker than one half."""
+        pages, _, height, width = text.shape
+        ink = text
+        if len(batch.fills):
+            ground = _rectangles(batch.fill_page, batch.fills, pages, height, width).clamp_(0, 1)
+            ink = torch.lerp(ground, (ground < 0.5).float(), text)
+        if len(batch.figures):
+            marked = batch.figures.float()
+            marked[:, 4] += 1
+            which = _rectangles(batch.figure_page, marked, pages, height, width).round_().long()
+            rows, cols = height // CANVAS_SCALE, width // CANVAS_SCALE
+            bank = texture_bank(cols, rows, self.device, generator)
+            y = torch.arange(height, device=self.device).view(1, 1, -1, 1) // CANVAS_SCALE
+            x = torch.arange(width, device=self.device).view(1, 1, 1, -1) // CANVAS_SCALE
+            # Pages show different parts of a picture.
+            y = (y + 97 * torch.arange(pages, device=self.device).view(-1, 1, 1, 1)) % rows
+            place = ((which - 1).clamp_(min=0) * rows + y) * cols + x
+            ink = torch.where(which > 0, bank.flatten()[place], ink)
+        return ink
+
+    def _codes(self, batch: PaintBatch, pages: int, width: int, height: int) -> Tensor:
         cols = self.shape[batch.glyph][:, 0]
         centre = torch.stack(
             (batch.x + cols * 0.5, batch.y - self.size[batch.glyph] * 0.3), 1
         ).float()
+        # Half the canvas is a whole page: canvas pixels are half as large.
         half = torch.tensor([width, height], device=self.device, dtype=torch.float32)
         offset = centre - half
         moved = torch.einsum("nij,nj->ni", batch.matrix[batch.page], offset)
-        cell = ((moved + batch.shift[batch.page] + half / 2) / 32).floor().long()
+        moved = moved + batch.shift[batch.page]
+        unit = 2 * moved / half
+        moved = moved - displacement(batch.bend[batch.page], unit[:, 0], unit[:, 1], torch.sin)
+        cell = ((moved + half / 2) / 32).floor().long()
         across, down = width // 32, height // 32
         good = (cell >= 0).all(1) & (cell[:, 0] < across) & (cell[:, 1] < down) & (cols > 0)
         flat = ((batch.page * down + cell[:, 1]) * across + cell[:, 0])[good]
@@ -116,18 +160,35 @@ class Painter:
         return codes.view(pages, down, across, SLOTS)
 
 
-def _warp(ink: Tensor, batch: GlyphBatch, width: int, height: int) -> Tensor:
-    half = torch.tensor([width / 2, height / 2], device=ink.device)
+def _rectangles(page: Tensor, boxes: Tensor, pages: int, height: int, width: int) -> Tensor:
+    """Return the sum of the rectangles' values at every pixel, float32 [B, 1, H, W]."""
+    limit = torch.tensor([width, height, width, height], device=boxes.device)
+    left, top, right, bottom = boxes[:, :4].round().long().clamp(min=0).minimum(limit).unbind(1)
+    rows, cols = height + 1, width + 1
+    # Differences at the four corners, summed in both directions, fill the rectangles.
+    corners = torch.zeros(pages * rows * cols, device=boxes.device)
+    for y, x, sign in ((top, left, 1), (top, right, -1), (bottom, left, -1), (bottom, right, 1)):
+        corners.index_add_(0, (page * rows + y) * cols + x, sign * boxes[:, 4])
+    summed = corners.view(pages, 1, rows, cols).cumsum_(2).cumsum_(3)
+    return summed[:, :, :height, :width].contiguous()
+
+
+def _warp(canvas: Tensor, batch: PaintBatch, width: int, height: int) -> tuple[Tensor, Tensor]:
+    """Return the ink of each page and where the image lies beyond the sheet."""
+    half = torch.tensor([width / 2, height / 2], device=canvas.device)
     inverse = torch.linalg.inv(batch.matrix)  # [B, 2, 2]
-    # Both images are addressed from -1 to 1; half sides convert to pixels.
-    scaled = inverse * half[None, None, :] / (CANVAS_SCALE * half)[None, :, None]
-    moved = -torch.einsum("bij,bj->bi", inverse, batch.shift) / (CANVAS_SCALE * half)
-    theta = torch.cat((scaled, moved[:, :, None]), 2)
-    grid = F.affine_grid(theta, [ink.shape[0], 1, height, width], align_corners=False)
-    return F.grid_sample(ink, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+    v = ((torch.arange(height, device=canvas.device) + 0.5) / half[1] - 1)[None, :, None]
+    u = ((torch.arange(width, device=canvas.device) + 0.5) / half[0] - 1)[None, None, :]
+    bent = displacement(batch.bend[:, None, None], u, v, torch.sin)
+    place = torch.stack(torch.broadcast_tensors(u * half[0], v * half[1]), -1) + bent
+    place = place - batch.shift[:, None, None]
+    # The sampler addresses the canvas from -1 to 1.
+    grid = torch.einsum("bij,bhwj->bhwi", inverse, place) / (CANVAS_SCALE * half)
+    ink = F.grid_sample(canvas, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+    return ink, (grid.abs() > 1).any(-1)[:, None]
 
 
-def _develop(ink: Tensor, batch: GlyphBatch, generator: torch.Generator) -> Tensor:
+def _develop(ink: Tensor, beyond: Tensor, batch: PaintBatch, generator: torch.Generator) -> Tensor:
     pages, _, height, width = ink.shape
 
     def uniform(low: float, high: float, chance: float = 1.0, other: float = 0.0) -> Tensor:
@@ -143,11 +204,14 @@ def _develop(ink: Tensor, batch: GlyphBatch, generator: torch.Generator) -> Tens
     paper = paper + slope * uniform(-0.08, 0.08, 0.15)
     image = paper + (dark - paper) * ink
     noise = torch.rand(image.shape, device=ink.device, generator=generator) - 0.5
-    image = image + noise * uniform(0.0, 0.25, 0.3)
+    image = (image + noise * uniform(0.0, 0.25, 0.3)).clamp_(0.0, 1.0)
+    if (batch.damage > 0).any():
+        chosen = batch.damage.nonzero()[:, 0]
+        image[chosen] = age(ink[chosen], beyond[chosen], batch.damage[chosen], generator)
     cols = torch.arange(width, device=ink.device).view(1, 1, 1, -1)
     rows = torch.arange(height, device=ink.device).view(1, 1, -1, 1)
     extent = batch.extent[:, :, None, None, None]
     outside = (cols >= extent[:, 0]) | (rows >= extent[:, 1])
     # 8-bit steps, as a decoded file has them; beyond the paper lies the engine's white padding.
-    image = (image.clamp(0.0, 1.0) * 255).round() / 127.5 - 1
+    image = (image * 255).round() / 127.5 - 1
     return image.masked_fill(outside, 1.0)

@@ -1,75 +1,30 @@
-"""One training page being filled from top to bottom: type, lines, blocks, glyph positions."""
+"""One training page being filled from top to bottom: type, lines, rules, glyph positions."""
 
-import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, SIZES
+from ocrcli.models.small.training.charset import LIGATURES
+from ocrcli.models.small.training.composed import (
+    CANVAS_SCALE,
+    ComposedBlock,
+    ComposedPage,
+    Type,
+    size_near,
+)
+from ocrcli.models.small.training.typeset import Measured, flat_index, measure, splits
 
 if TYPE_CHECKING:
     from ocrcli.models.small.training.composer import Composer
 
-# Two canvas pixels are one page pixel.
-CANVAS_SCALE = 2
-
-
-@dataclass
-class ComposedBlock:
-    """One block of a page: its label, its lines and the canvas box of its ink."""
-
-    label: str
-    lines: list[str] = field(default_factory=list)
-    box: list[float] = field(default_factory=lambda: [math.inf, math.inf, -math.inf, -math.inf])
-
-    @property
-    def text(self) -> str:
-        """The block's text, lines separated by line feeds."""
-        return "\n".join(self.lines)
-
-    def cover(self, left: float, top: float, right: float, bottom: float) -> None:
-        """Grow the box to hold the rectangle."""
-        box = self.box
-        self.box = [min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)]
-
-
-@dataclass
-class ComposedPage:
-    """Glyph placements and blocks in reading order.
-
-    Attributes:
-        glyph: Flat atlas index of each glyph, int64 [N].
-        x: Pen positions, canvas pixels, int32 [N].
-        y: Baselines, canvas pixels, int32 [N].
-        blocks: Blocks from top to bottom.
-    """
-
-    glyph: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
-    blocks: list[ComposedBlock]
-
-
-@dataclass(frozen=True)
-class Type:
-    """One font at one size, with the spacing of the page."""
-
-    font: int
-    size_index: int
-    tracking: float
-    ligatures: bool
-
-    @property
-    def size(self) -> int:
-        """Em size in canvas pixels."""
-        return SIZES[self.size_index]
+_LIGATURE_CODES = [GLYPH_INDEX[glyph] for glyph in LIGATURES]
 
 
 class Sheet:
-    """A page being filled from top to bottom."""
+    """A page being filled; `left`, `right`, `top`, `bottom` and `y` are the frame in use."""
 
     def __init__(
         self,
@@ -90,23 +45,49 @@ class Sheet:
         """
         self.composer, self.rng = composer, rng
         self.width, self.height = width * CANVAS_SCALE, height * CANVAS_SCALE
-        atlas = composer.atlas
         low, high = (size * CANVAS_SCALE for size in sizes)
         fitting = [index for index, size in enumerate(SIZES) if low <= size <= high]
-        font = rng.randrange(len(atlas.names))
-        ligatures = rng.random() < 0.5
-        self.body = Type(font, rng.choice(fitting), self._tracking(), ligatures)
+        font = composer.any_font(rng)
+        self.body = self.style(font, rng.choice(fitting))
         self.leading = rng.uniform(1.05, 1.7)
         self.justify = rng.random() < 0.5
+        self.divides = rng.random() < (0.6 if self.justify else 0.2)
         self.indent = rng.choice([0.0, 0.0, 1.0, 1.5, 2.0])
         self.paragraph_gap = (
             rng.choice([0.0, 0.3, 0.5, 1.0]) if self.indent else rng.uniform(0.3, 1.2)
         )
         # Of a family's other styles one is mixed into the running text of some pages.
         self.accent = rng.choice(composer.family_of(font)) if rng.random() < 0.3 else font
-        self.glyphs: list[np.ndarray] = []
-        self.xs: list[np.ndarray] = []
-        self.ys: list[np.ndarray] = []
+        if composer.fixed_width and rng.random() < 0.1:
+            self.accent = rng.choice(composer.fixed_width)
+        self.underlined = 0.02 if rng.random() < 0.3 else 0.0
+        self.voice = composer.text.voice(rng)
+        self.left, self.right, self.top, self.bottom = 0.0, self.width * 1.0, 0.0, self.height * 1.0
+        self.y = 0.0
+        self._glyphs: list[np.ndarray] = []
+        self._xs: list[np.ndarray] = []
+        self._ys: list[np.ndarray] = []
+        self._fills: list[tuple[float, float, float, float, float]] = []
+        self._figures: list[tuple[int, int, int, int, int]] = []
+
+    def style(self, font: int, size_index: int) -> Type:
+        """Return `font` at a size, with spacing drawn anew."""
+        rng = self.rng
+        tracking = rng.choice([0.0, 0.0, 0.0, rng.uniform(-0.03, 0.05)])
+        # Fonts without the glyphs set the letters one by one.
+        able = bool(self.composer.atlas.present[font, _LIGATURE_CODES].all())
+        return Type(font, size_index, tracking, able and rng.random() < 0.5)
+
+    def resized(self, factor: float, font: int | None = None) -> Type:
+        """Return the body type at about `factor` times its size, or another font so."""
+        body = self.body
+        if font is not None and font != body.font:
+            return self.style(font, size_near(factor * body.size))
+        return Type(body.font, size_near(factor * body.size), body.tracking, body.ligatures)
+
+    def words(self) -> list[str]:
+        """Return the words of a paragraph in the page's language."""
+        return self.composer.text.paragraph(self.rng, self.voice)
 
     def margins(self, low: float, high: float) -> None:
         """Choose the four margins as shares of the sheet."""
@@ -128,63 +109,22 @@ class Sheet:
         """Leave the space between two paragraphs."""
         self.y += self.paragraph_gap * self.body.size
 
-    def title(self, blocks: list[ComposedBlock]) -> None:
-        """Add a heading."""
-        rng = self.rng
-        wanted = self.body.size * rng.uniform(1.0, 2.3)
-        size_index = min(range(len(SIZES)), key=lambda index: abs(SIZES[index] - wanted))
-        family = self.composer.family_of(self.body.font)
-        bold = [font for font in family if "bold" in self.composer.atlas.names[font].lower()]
-        font = rng.choice(bold) if bold and rng.random() < 0.7 else rng.choice(family)
-        if rng.random() < 0.15:
-            font = rng.randrange(len(self.composer.atlas.names))
-        style = Type(font, size_index, self._tracking(), self.body.ligatures)
-        if self.y > self.top:
-            self.y += rng.uniform(0.3, 1.2) * self.body.size
-        block = ComposedBlock("title")
-        align = rng.choice(["left", "left", "center"])
-        words = self.composer.text.title(rng)
-        self.paragraph(block, words, style, 200, align=align, leading=rng.uniform(1.05, 1.35))
-        blocks.append(block)
-        self.y += rng.uniform(0.2, 1.0) * self.body.size
+    def fill(self, left: float, top: float, right: float, bottom: float, ink: float) -> None:
+        """Draw a rectangle of darkness `ink`, 0 to 1."""
+        # Sixty-fourths add up without rounding, whatever their order.
+        self._fills.append((left, top, right, bottom, round(ink * 64) / 64))
 
-    def bullets(self, blocks: list[ComposedBlock], max_characters: int) -> None:
-        """Add a list with hanging indents."""
-        rng = self.rng
-        mark = rng.choice(["•", "•", "–", "-", "1.", "1)", "a)", "·"])
-        block = ComposedBlock("list")
-        hang = rng.uniform(1.2, 2.4) * self.body.size
-        inset = rng.choice([0.0, 1.0, 2.0]) * self.body.size
-        for index in range(rng.randrange(2, 8)):
-            if not self.room() or sum(map(len, block.lines)) > max_characters - 80:
-                break
-            label = mark.replace("1", str(index + 1)).replace("a", chr(ord("a") + index))
-            words = self.composer.text.paragraph(rng)[: rng.randrange(1, 30)]
-            self.paragraph(block, words, self.body, 300, hang=(label, inset, hang))
-        blocks.append(block)
-        self.gap()
+    def rule(self, left: float, right: float, y: float, thick: float, ink: float = 1.0) -> None:
+        """Draw a horizontal line whose upper edge is at `y`."""
+        self.fill(left, y, right, y + max(1.0, thick), ink)
 
-    def running_line(self, blocks: list[ComposedBlock], label: str, top: bool) -> None:
-        """Add a page header, footer or number in the margin."""
-        rng = self.rng
-        block = ComposedBlock(label)
-        number = str(rng.randrange(1, 900))
-        words = [rng.choice(["{}", "{}", "- {} -", "Page {}", "{} / 12"]).format(number)]
-        if label != "page_number":
-            words = self.composer.text.title(rng)[:6]
-            words = [*words, number] if rng.random() < 0.4 else words
-        saved = self.y
-        small = max(0, self.body.size_index - rng.randrange(3))
-        style = Type(self.body.font, small, self.body.tracking, False)
-        if not top:
-            self.y = max(self.bottom, self.y) + 0.8 * style.size
-        align = rng.choice(["left", "center", "right"])
-        if self.y + style.size * 1.3 < self.height:
-            words = " ".join(words).split(" ")
-            self.paragraph(block, words, style, 80, align=align, one_line=True)
-        blocks.append(block)
-        if top:
-            self.y = max(self.y, saved) + rng.uniform(0.5, 2.0) * self.body.size
+    def upright(self, x: float, top: float, bottom: float, thick: float, ink: float = 1.0) -> None:
+        """Draw a vertical line whose left edge is at `x`."""
+        self.fill(x, top, x + max(1.0, thick), bottom, ink)
+
+    def figure(self, left: float, top: float, right: float, bottom: float, texture: int) -> None:
+        """Draw a textured rectangle; rectangles must not overlap."""
+        self._figures.append((round(left), round(top), round(right), round(bottom), texture))
 
     def paragraph(
         self,
@@ -196,121 +136,223 @@ class Sheet:
         align: str = "",
         leading: float = 0.0,
         hang: tuple[str, float, float] | None = None,
+        cut: tuple[int, float] = (0, 0.0),
         one_line: bool = False,
-    ) -> None:
-        """Set `words` below what is there and add the lines to `block`."""
+        goes_on: bool = False,
+    ) -> list[str]:
+        """Set `words` below what is there, add the lines to `block` and return what is left over.
+
+        Args:
+            block: Receives lines and box.
+            words: What to set.
+            style: Font and size.
+            max_characters: No further line begins beyond this many characters.
+            align: "left", "center" or "right"; empty: the page's habit, with indent.
+            leading: Line distance in em; 0: the page's.
+            hang: Mark of a list item, its inset and the distance from mark to text.
+            cut: Number of lines that begin so much further right, beside a drop capital.
+            one_line: Whether to stop after a line, which may lie in the margin.
+            goes_on: Whether the paragraph began in another column.
+        """
         step = style.size * (leading or self.leading)
         limit = self.height * 0.995 if one_line else self.bottom
         left = self.left + (hang[1] + hang[2] if hang else 0.0)
         if self.right - left < 3 * style.size:
-            left = self.left
-            hang = None
-        first = left + (0 if hang or align else self.indent * self.body.size)
-        measured = self._measure(words, style)
-        ascent, descent = self.composer.atlas.vertical[style.font] * style.size
-        index, characters = 0, 0
-        while index < len(measured) and self.y + step <= limit:
-            start = first if index == 0 else left
-            end, natural = self._break(measured, index, self.right - start, style)
-            if end == index:
-                index += 1
+            left, hang = self.left, None
+        plain = not (hang or align or goes_on or cut[0])
+        measured = measure(self.composer, words, style, self._fonts(words, style))
+        gap, count = self.space(style), len(measured.texts)
+        index = skip = characters = row = 0
+        while index < count and self.y + step <= limit:
+            start = left + (self.indent * self.body.size if plain and row == 0 else 0.0)
+            start += cut[1] if row < cut[0] else 0.0
+            room = self.right - start
+            end = measured.fitting(index, skip, room, gap)
+            tail = self._division(measured, index, skip, end, room, gap, style)
+            if end == index and not tail:
+                index, skip = index + 1, 0
                 continue
-            line = measured[index:end]
-            characters += sum(len(item[0]) + 1 for item in line)
+            texts = [*measured.texts[index:end], *([measured.texts[end][:tail]] if tail else [])]
+            texts[0] = texts[0][skip:] if skip else texts[0]
+            text = " ".join(texts) + ("-" if tail else "")
+            characters += len(text) + 1
             if characters > max_characters and block.lines:
                 break
-            gap, x = self._gap(style), start
+            natural = self._natural(measured, index, skip, end, tail, gap, style)
+            spread, x = gap, start
             if align == "center":
-                x = start + (self.right - start - natural) / 2
+                x = start + (room - natural) / 2
             elif align == "right":
                 x = self.right - natural
-            elif self.justify and end < len(measured) and len(line) > 3 and not align:
-                gap += (self.right - start - natural) / (len(line) - 1)
-            baseline = self.y + min(ascent, step)
-            text = " ".join(item[0] for item in line)
-            if hang and index == 0:
+            elif self.justify and not align and len(texts) > 1 and (end < count or tail):
+                # Lines with few words stay ragged rather than torn apart.
+                more = (room - natural) / (len(texts) - 1)
+                spread += more if more < 1.2 * style.size else 0.0
+            baseline = self.y + min(self._ascent(style), step)
+            if hang and row == 0:
                 text = self._mark(hang[0], left - hang[2], baseline, style) + text
-            right = self._place(line, x, gap, baseline)
+            right = self.place(measured, index, skip, end, tail, x, spread, baseline, style)
+            if self.rng.random() < self.underlined:
+                self.rule(x, right, baseline + 0.12 * style.size, 0.05 * style.size)
             block.lines.append(text)
-            block.cover(
-                x, baseline - 0.75 * style.size, right, baseline + min(descent, 0.25 * style.size)
+            self.cover(
+                block, x if not (hang and row == 0) else left - hang[2], right, baseline, style
             )
-            if hang:
-                block.cover(left - hang[2], baseline, right, baseline)
             self.y += step
-            index = end
+            index, skip, row = end, tail, row + 1
             if one_line:
-                return
+                break
+        return measured.left_over(index, skip)
+
+    def line(
+        self, block: ComposedBlock, text: str, style: Type, x: float, baseline: float
+    ) -> float:
+        """Set `text` with its blanks in one line from `x` and return its right edge.
+
+        Nothing is set and `x` is returned when the font lacks a character.
+        """
+        measured = measure(self.composer, [text], style)
+        if not measured.texts:
+            return x
+        right = self.place(measured, 0, 0, 1, 0, x, 0.0, baseline, style)
+        indent = len(text) - len(text.lstrip(" "))
+        self.cover(block, x + float(measured.before[indent]), right, baseline, style)
+        return right
+
+    def leader(
+        self, style: Type, start: float, distance: float, count: int, baseline: float
+    ) -> None:
+        """Draw `count` dots from `start`; they are no part of any block's text."""
+        self._glyphs.append(np.full(count, flat_index(style, "."), np.int64))
+        self._xs.append(np.rint(start + distance * np.arange(count)))
+        self._ys.append(np.full(count, round(baseline), np.int64))
+
+    def width_of(self, text: str, style: Type) -> float:
+        """Return the width of `text` in one line; 0 when the font lacks a character."""
+        measured = measure(self.composer, [text], style)
+        return float(measured.before[-1])
+
+    def cover(
+        self, block: ComposedBlock, left: float, right: float, baseline: float, style: Type
+    ) -> None:
+        """Grow a block's box to hold a line."""
+        descent = self.composer.atlas.vertical[style.font][1] * style.size
+        low = baseline + min(descent, 0.25 * style.size)
+        block.cover(left, baseline - 0.75 * style.size, right, low)
+
+    def place(
+        self,
+        measured: Measured,
+        index: int,
+        skip: int,
+        end: int,
+        tail: int,
+        x: float,
+        gap: float,
+        baseline: float,
+        style: Type,
+    ) -> float:
+        """Put words `index` to `end` and `tail` glyphs of the next; return the right edge."""
+        first = int(measured.start[index]) + skip
+        last = int(measured.start[end]) + tail
+        spaces = measured.word[first:last] - index
+        xs = x + measured.before[first:last] - measured.before[first] + gap * spaces
+        ys = np.full(last - first, round(baseline), np.int64)
+        if measured.rise is not None:
+            ys -= measured.rise[first:last]
+        self._glyphs.append(measured.glyph[first:last])
+        self._xs.append(np.rint(xs))
+        self._ys.append(ys)
+        words = end - index - (0 if tail else 1)
+        right = x + float(measured.before[last] - measured.before[first]) + gap * words
+        if tail:
+            self._glyphs.append(np.array([flat_index(style, "-")]))
+            self._xs.append(np.array([round(right)]))
+            self._ys.append(np.array([round(baseline)]))
+            right += self._hyphen_width(style)
+        return right
+
+    def space(self, style: Type) -> float:
+        """Return the natural width of a blank."""
+        space = float(self.composer.atlas.advance[style.font, GLYPH_INDEX[" "]])
+        return (space + style.tracking) * style.size
 
     def finish(self, blocks: list[ComposedBlock]) -> ComposedPage:
         """Return the composed page."""
         none = np.zeros(0, np.int64)
         return ComposedPage(
-            glyph=np.concatenate(self.glyphs) if self.glyphs else none,
-            x=np.concatenate(self.xs).astype(np.int32) if self.xs else none.astype(np.int32),
-            y=np.concatenate(self.ys).astype(np.int32) if self.ys else none.astype(np.int32),
-            blocks=blocks,
+            glyph=np.concatenate(self._glyphs) if self._glyphs else none,
+            x=np.concatenate(self._xs).astype(np.int32) if self._xs else none.astype(np.int32),
+            y=np.concatenate(self._ys).astype(np.int32) if self._ys else none.astype(np.int32),
+            fills=np.array(self._fills, np.float32).reshape(-1, 5),
+            figures=np.array(self._figures, np.int64).reshape(-1, 5),
+            blocks=[block for block in blocks if block.is_seen],
+            em=self.body.size / CANVAS_SCALE,
         )
 
-    def _tracking(self) -> float:
-        return self.rng.choice([0.0, 0.0, 0.0, self.rng.uniform(-0.03, 0.05)])
+    def _ascent(self, style: Type) -> float:
+        return float(self.composer.atlas.vertical[style.font][0] * style.size)
 
-    def _gap(self, style: Type) -> float:
-        space = float(self.composer.atlas.advance[style.font, GLYPH_INDEX[" "]])
-        return (space + style.tracking) * style.size
+    def _fonts(self, words: Sequence[str], style: Type) -> list[int] | None:
+        """Return a font per word where runs of another style of the family are mixed in."""
+        if self.accent == self.body.font or style.font != self.body.font:
+            return None
+        fonts, run = [], 0
+        for _ in words:
+            run = run - 1 if run else (self.rng.randrange(1, 7) if self.rng.random() < 0.02 else 0)
+            fonts.append(self.accent if run else style.font)
+        return fonts
 
-    def _measure(
-        self, words: Sequence[str], style: Type
-    ) -> list[tuple[str, np.ndarray, np.ndarray, float, int]]:
-        """Return (word, codes, advances, width, font offset) of the words that can be drawn."""
-        atlas, rng = self.composer.atlas, self.rng
-        per_font = len(SIZES) * len(GLYPH_INDEX)
-        result = []
-        accent = 0
-        for word in words:
-            if accent:
-                accent -= 1
-            elif self.accent != self.body.font and rng.random() < 0.02:
-                accent = rng.randrange(1, 7)
-            font = self.accent if accent and style.font == self.body.font else style.font
-            codes = self.composer.codes(word, style.ligatures)
-            if codes is None or not len(codes) or not atlas.present[font, codes].all():
-                codes = self.composer.codes(word, False)
-                if codes is None or not len(codes) or not atlas.present[font, codes].all():
-                    continue
-            advance = (atlas.advance[font, codes] + style.tracking) * style.size
-            flat = font * per_font + style.size_index * len(GLYPH_INDEX)
-            result.append((word, codes, advance, float(advance.sum()), flat))
-        return result
-
-    def _break(
+    def _division(
         self,
-        measured: list,
+        measured: Measured,
         index: int,
+        skip: int,
+        end: int,
         room: float,
-        style: Type,  # type: ignore[type-arg]
-    ) -> tuple[int, float]:
-        gap, used, end = self._gap(style), 0.0, index
-        while end < len(measured):
-            more = measured[end][3] + (gap if end > index else 0.0)
-            if used + more > room:
-                break
-            used += more
-            end += 1
-        return end, used
+        gap: float,
+        style: Type,
+    ) -> int:
+        """Return how many letters of word `end` still fit on the line, before a hyphen."""
+        if not self.divides or style.size != self.body.size or end >= len(measured.texts):
+            return 0
+        word = measured.texts[end]
+        begin = int(measured.start[end])
+        # Ligatures have fewer glyphs than letters; a divided word is not divided again.
+        if len(word) != measured.start[end + 1] - begin or (end == index and skip):
+            return 0
+        used = measured.width(index, skip, end, gap) + (gap if end > index else 0.0)
+        left = room - used - self._hyphen_width(style)
+        places = [
+            place
+            for place in splits(word)
+            if measured.before[begin + place] - measured.before[begin] <= left
+        ]
+        return self.rng.choice(places) if places else 0
 
-    def _place(self, line: list, x: float, gap: float, baseline: float) -> float:  # type: ignore[type-arg]
-        for _, codes, advance, width, flat in line:
-            pens = x + np.cumsum(advance) - advance
-            self.glyphs.append(codes + flat)
-            self.xs.append(np.rint(pens))
-            self.ys.append(np.full(len(codes), round(baseline), np.int32))
-            x += width + gap
-        return x - gap
+    def _natural(
+        self,
+        measured: Measured,
+        index: int,
+        skip: int,
+        end: int,
+        tail: int,
+        gap: float,
+        style: Type,
+    ) -> float:
+        width = measured.width(index, skip, end, gap)
+        if tail:
+            begin = int(measured.start[end])
+            width += float(measured.before[begin + tail] - measured.before[begin])
+            width += self._hyphen_width(style) + (gap if end > index else 0.0)
+        return width
+
+    def _hyphen_width(self, style: Type) -> float:
+        return float(self.composer.atlas.advance[style.font, GLYPH_INDEX["-"]]) * style.size
 
     def _mark(self, mark: str, x: float, baseline: float, style: Type) -> str:
-        measured = self._measure([mark], style)
-        if not measured:
+        measured = measure(self.composer, [mark], style)
+        if not measured.texts:
             return ""
-        self._place(measured, x, 0.0, baseline)
-        return measured[0][0] + " "
+        self.place(measured, 0, 0, 1, 0, x, 0.0, baseline, style)
+        return measured.texts[0] + " "

@@ -1,6 +1,6 @@
 """The curriculum: what is drawn at each stage of training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,11 @@ class Stage:
         max_tokens: Longest response, the leading `<PAGE>` and the closing EOS included.
         sizes: Smallest and largest em size of body text in pixels.
         structured: Whether pages carry block headers with boxes; bare lines otherwise.
-        tilt: Largest rotation in degrees.
+        tilt: Largest rotation in degrees of pages without damage.
+        damage: Share of pages with the damage of scans, which turn by up to `DAMAGED_TILT`.
+        turned: Share of the images that are also shown turned, to the orientation head alone.
+        mixture: Other stages and how often a batch is theirs; shapes, tokens, sizes, tilt and
+            damage are then theirs too, and so is the batch where it is 0 here.
     """
 
     shapes: tuple[tuple[tuple[int, int], float], ...]
@@ -22,7 +26,21 @@ class Stage:
     sizes: tuple[int, int]
     structured: bool
     tilt: float
+    damage: float = 0.0
+    turned: float = 0.0
+    mixture: tuple[tuple[str, float], ...] = ()
 
+
+DAMAGED_TILT = 3.0
+"""Largest rotation in degrees of damaged pages."""
+
+_WHOLE = (
+    ((1024, 1280), 0.44),
+    ((960, 1280), 0.32),
+    ((1280, 960), 0.10),
+    ((768, 1024), 0.08),
+    ((896, 1280), 0.06),
+)
 
 # Reading emerges on small crops; whole pages from the start were never seen to learn.
 STAGES = {
@@ -30,12 +48,48 @@ STAGES = {
     "crops": Stage((((512, 256), 1.0),), 128, 320, (11, 30), False, 0.5),
     "blocks": Stage((((512, 512), 1.0),), 80, 704, (11, 30), True, 0.5),
     "sheets": Stage((((768, 1024), 1.0),), 48, 1216, (12, 28), True, 1.0),
-    "pages": Stage(
-        (((1024, 1280), 0.55), ((960, 1280), 0.35), ((1280, 960), 0.05), ((768, 1024), 0.05)),
-        36,
-        1920,
-        (12, 26),
+    "pages": Stage(_WHOLE, 32, 2112, (11, 26), True, 1.0, 0.15, 0.125),
+    "scans": Stage(_WHOLE, 32, 2112, (12, 26), True, 1.0, 0.6, 0.125),
+    "small_type": Stage(
+        (((1408, 1920), 0.7), ((1920, 1408), 0.1), ((1280, 1792), 0.2)),
+        14,
+        3072,
+        (11, 20),
         True,
         1.0,
+        0.3,
+        0.125,
+    ),
+    "tiny": Stage(
+        (((576, 320), 0.3), ((448, 1024), 0.3), ((640, 448), 0.2), ((512, 768), 0.2)),
+        128,
+        832,
+        (11, 36),
+        True,
+        1.0,
+        0.4,
+        0.125,
+    ),
+    # One kind after the other would be forgotten one after the other.
+    "mixed": Stage(
+        (),
+        0,
+        0,
+        (0, 0),
+        True,
+        0.0,
+        turned=0.125,
+        mixture=(("pages", 0.4), ("scans", 0.3), ("small_type", 0.2), ("tiny", 0.1)),
     ),
 }
+
+
+def parts(stage: Stage) -> tuple[list[Stage], list[float]]:
+    """Return the stages that batches are drawn from, and their weights."""
+    if not stage.mixture:
+        return [stage], [1.0]
+    names, weights = zip(*stage.mixture, strict=True)
+    stages = [STAGES[name] for name in names]
+    if stage.batch:
+        stages = [replace(part, batch=stage.batch) for part in stages]
+    return stages, list(weights)

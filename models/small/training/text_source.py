@@ -7,6 +7,8 @@ import random
 import string
 from pathlib import Path
 
+from ocrcli.models.small.training.facts import fact, web
+
 # Opening and closing quotation marks and the languages that use them.
 _QUOTES = {
     "en": ("“", "”"),
@@ -21,7 +23,7 @@ _QUOTES = {
     "pl": ("„", "”"),
 }
 _MARKS = "!\"#$%&'()*+,-./:;<=>?@[]_{}|~§†‡•–—…“”‘’«»°±×½¼€£©®™"
-_ACCENTED = "äöüßéèêàâçôûîïëñáíóúãõåæøœąćęłńśźżÄÖÜÉÈÀÇÑÁÍÓÚÅÆØŁŚŻ"
+_ACCENTED = "äöüßéèêàâçôûùîïëÿñáíìóòúãõåæøœąćęłńśźżÄÖÜÉÈÊÀÂÇÔÛÎÑÁÍÓÚÃÕÅÆØŒĄĆĘŁŃŚŹŻ¿¡ºª"
 
 
 class TextSource:
@@ -54,18 +56,38 @@ class TextSource:
                 running.append(total)
             self._languages[path.stem] = (words, running)
 
-    def paragraph(self, rng: random.Random) -> list[str]:
-        """Return the words of one paragraph."""
+    def voice(self, rng: random.Random) -> str:
+        """Return what a page is written in: "prose", a language, "mixed" or "strings"."""
         kind = rng.random()
-        if kind < 0.58 or not self._languages:
-            return self._prose(rng)
+        if kind < 0.34 or not self._languages:
+            return "prose"
         if kind < 0.82:
-            return self._sentences(rng)
+            return rng.choice(list(self._languages))
+        return "mixed" if kind < 0.94 else "strings"
+
+    def paragraph(self, rng: random.Random, voice: str = "mixed") -> list[str]:
+        """Return the words of one paragraph.
+
+        Args:
+            rng: Source of all choices.
+            voice: See `voice`.
+        """
+        kind = rng.random()
+        if voice == "strings" or kind > 0.94:
+            return self._strings(rng)
+        if voice in self._languages:
+            return self._sentences(rng, voice)
+        if voice == "prose" or not self._languages:
+            return self._prose(rng)
+        if kind < 0.35:
+            return self._prose(rng)
+        if kind < 0.8:
+            return self._sentences(rng, rng.choice(list(self._languages)))
         return self._strings(rng)
 
-    def title(self, rng: random.Random) -> list[str]:
+    def title(self, rng: random.Random, voice: str = "mixed") -> list[str]:
         """Return the few words of a heading."""
-        words = self.paragraph(rng)
+        words = self.paragraph(rng, voice)
         start = rng.randrange(max(1, len(words) - 8))
         words = words[start : start + rng.randrange(1, 9)]
         style = rng.random()
@@ -82,10 +104,12 @@ class TextSource:
         words = book[rng.randrange(len(book))].split()
         if rng.random() < 0.4 and len(words) > 12:
             words = words[rng.randrange(12) :]
+        if rng.random() < 0.15:
+            words.insert(rng.randrange(len(words) + 1), fact(rng, "prose"))
+            words = " ".join(words).split(" ")
         return words or ["The"]
 
-    def _sentences(self, rng: random.Random) -> list[str]:
-        language = rng.choice(list(self._languages))
+    def _sentences(self, rng: random.Random, language: str) -> list[str]:
         words, running = self._languages[language]
         opening, closing = _QUOTES.get(language, ("“", "”"))
         result: list[str] = []
@@ -97,9 +121,14 @@ class TextSource:
                 _vary(rng, word, capital, 0.04 if index else 1.0)
                 for index, word in enumerate(sentence)
             ]
+            if rng.random() < 0.35:
+                sentence[rng.randrange(count)] = fact(rng, language)
+            if rng.random() < 0.06:
+                place = rng.randrange(count)
+                sentence[place] = rng.choice(["({})", "({})", "[{}]"]).format(sentence[place])
             if rng.random() < 0.12:
-                sentence[0] = opening.strip() + sentence[0]
-                sentence[-1] += closing.strip()
+                sentence[0] = opening + sentence[0]
+                sentence[-1] += closing
             for index in range(len(sentence) - 1):
                 if rng.random() < 0.08:
                     sentence[index] += rng.choice([",", ",", ";", ":", " –"])
@@ -136,8 +165,5 @@ def _unguessable(rng: random.Random) -> str:
     if kind < 0.87:
         return "".join(rng.choices(_ACCENTED + string.ascii_lowercase, k=rng.randrange(2, 10)))
     if kind < 0.93:
-        name = "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(3, 8)))
-        host = "".join(rng.choices(string.ascii_lowercase, k=rng.randrange(3, 9)))
-        top = rng.choice(["com", "org", "de", "net", "eu"])
-        return rng.choice([f"{name}@{host}.{top}", f"www.{host}.{top}/{name}", f"{name}_{host}()"])
+        return web(rng) if rng.random() < 0.6 else fact(rng, "prose").replace(" ", "")
     return "".join(rng.choices(_MARKS, k=rng.randrange(1, 4)))

@@ -19,16 +19,17 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ocrcli.models.small.training.atlas import Atlas, build_atlas
 from ocrcli.models.small.training.batches import PageBatches, TrainingBatch
 from ocrcli.models.small.training.forward import CharacterHead, response_logits
-from ocrcli.models.small.training.initialise import initialise
+from ocrcli.models.small.training.initialise import initialise, read_weights
 from ocrcli.models.small.training.optimiser import BatchedMuon, split_parameters
 from ocrcli.models.small.training.painter import Painter
 from ocrcli.models.small.training.stages import STAGES, Stage
+from ocrcli.models.small.training.turning import Turned, orientation_loss, turn
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.models.unlimited_ocr.decoder import DecoderLayer
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
@@ -38,6 +39,16 @@ _FOLDER = Path(__file__).resolve().parent.parent
 _WARM_UP_STEPS = 300
 _STAGE_WARM_UP_STEPS = 60
 _PART_BYTES = 15_000_000
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Losses of one batch, and the share of next tokens that were right."""
+
+    text: Tensor
+    characters: Tensor
+    turns: Tensor
+    right: Tensor
 
 
 class Learner(nn.Module):
@@ -50,9 +61,22 @@ class Learner(nn.Module):
         self.characters = CharacterHead(config.vision.feature_width)
 
     def losses(
-        self, images: Tensor, tokens: Tensor, codes: Tensor, offset: tuple[int, int]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return (text loss, character loss, share of right next tokens) of one batch."""
+        self,
+        images: Tensor,
+        tokens: Tensor,
+        codes: Tensor,
+        offset: tuple[int, int],
+        turned: Turned | None = None,
+    ) -> Losses:
+        """Return the losses of one batch.
+
+        Args:
+            images: Pages in [-1, 1], [B, 1, H, W].
+            tokens: Responses, padded, int64 [B, T + 1].
+            codes: Characters in each cell, int64 [B, h, w, SLOTS].
+            offset: First row and column in the position tables, in patches.
+            turned: Pages for the orientation head; None leaves it out.
+        """
         features = self.model.visual_features(images, offset)
         visual = self.model.visual_tokens(features)
         scores = response_logits(self.model, visual, tokens[:, :-1]).flatten(0, 1)
@@ -61,7 +85,11 @@ class Learner(nn.Module):
         scores, target = scores[kept], target[kept]
         text = F.cross_entropy(scores.float(), target)
         right = (scores.detach().argmax(-1) == target).float().mean()
-        return text, self.characters.loss(features, codes), right
+        turns = text.new_zeros(())
+        if turned is not None:
+            asked = self.model.visual_features(turned.images)
+            turns = orientation_loss(self.model, features, asked, turned)
+        return Losses(text, self.characters.loss(features, codes), turns, right)
 
 
 @dataclass
@@ -161,8 +189,7 @@ def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
     torch.manual_seed(arguments.seed)
     initialise(learner.model, arguments.seed)
     for path in arguments.init_from:
-        weights = {name: value.float() for name, value in load_file(path).items()}
-        _, unexpected = learner.load_state_dict(weights, strict=False)
+        _, unexpected = learner.load_state_dict(read_weights(path), strict=False)
         if unexpected:
             raise ValueError(f"{path} holds tensors that the model lacks: {unexpected[:3]}")
     learner.to(device)
@@ -271,7 +298,8 @@ def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) 
                 text=values[0],
                 characters=values[1],
                 right=values[2],
-                gradient=values[3],
+                turns=values[3],
+                gradient=values[4],
                 rate=round(rate, 6),
                 images_per_s=round(images / spent, 1),
                 waited=round(waited / spent, 3),
@@ -300,13 +328,18 @@ def _step(
     rate: float,
     generator: torch.Generator,
     chooser: random.Random,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, ...]:
     learner, device = run.learner, run.device
     tokens = batch.tokens.to(device, non_blocking=True)
     images, codes = run.painter.paint(
-        batch.glyphs.to(device), len(tokens), batch.width, batch.height, generator
+        batch.paint.to(device), len(tokens), batch.width, batch.height, generator
     )
-    offset = (0, 0)
+    offset, turned = (0, 0), None
+    if stage.turned:
+        count = max(1, round(stage.turned * len(tokens)))
+        rows = torch.tensor(sorted(chooser.sample(range(len(tokens)), min(count, len(tokens)))))
+        quarters = chooser.randrange(1, 4)
+        turned = turn(images, batch.paint.extent, batch.orientable, rows, quarters)
     if not stage.structured:
         # Small crops are shown all over the position tables, in whole attention windows.
         size = learner.model.config.vision.position_size
@@ -315,8 +348,8 @@ def _step(
             chooser.randrange(0, size - batch.width // 16 + 1, 8),
         )
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        text, characters, right = learner.losses(images, tokens, codes, offset)
-    (text + characters).backward()
+        losses = learner.losses(images, tokens, codes, offset, turned)
+    (losses.text + losses.characters + losses.turns).backward()
     _share_gradients(run)
     gradient = nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
     for optimiser in run.optimisers:
@@ -325,7 +358,8 @@ def _step(
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
     run.step += 1
-    return text.detach(), characters.detach(), right, gradient
+    figures = (losses.text, losses.characters, losses.right, losses.turns, gradient)
+    return tuple(figure.detach() for figure in figures)
 
 
 def _share_gradients(run: Run) -> None:

@@ -231,6 +231,7 @@ def test_small_model_has_the_sizes_that_its_training_relies_on():
         fusion="encoder",
         image_newline=True,
         view_separator=False,
+        orientation_head=True,
     )
     assert (vision.cell_size, vision.feature_width) == (32, 384)
     assert vision.position_size == 2 * vision.encoder_position_size

@@ -1,0 +1,324 @@
+"""Kinds of page: articles in columns, letters, forms, contents, pictures, nothing at all."""
+
+from ocrcli.models.small.training import parts
+from ocrcli.models.small.training.composed import ComposedBlock, Type
+from ocrcli.models.small.training.facts import date, letters, number, phone, web
+from ocrcli.models.small.training.sheet import Sheet
+from ocrcli.models.small.training.table_layout import table
+from ocrcli.models.small.training.textures import TEXTURES
+
+Blocks = list[ComposedBlock]
+
+
+def pictures(sheet: Sheet) -> Blocks:
+    """Fill the page with pictures, or with lines and boxes that are no block."""
+    rng = sheet.rng
+    blocks: Blocks = []
+    if rng.random() < 0.5:
+        columns, rows = rng.choice([(1, 1), (1, 1), (1, 2), (2, 1), (2, 2), (2, 3)])
+        edge = rng.choice([0.0, 0.0, 0.04, 0.08])
+        for index in range(columns * rows):
+            col, row = index % columns, index // columns
+            box = (
+                (edge + (1 - 2 * edge) * (col + 0.0) / columns + 0.008) * sheet.width,
+                (edge + (1 - 2 * edge) * (row + 0.0) / rows + 0.008) * sheet.height,
+                (edge + (1 - 2 * edge) * (col + 1.0) / columns - 0.008) * sheet.width,
+                (edge + (1 - 2 * edge) * (row + 1.0) / rows - 0.008) * sheet.height,
+            )
+            sheet.figure(*box, rng.randrange(TEXTURES))
+            block = ComposedBlock("figure")
+            block.cover(*box)
+            blocks.append(block)
+        return blocks
+    for _ in range(rng.randrange(1, 25)):
+        left, top = rng.random() * sheet.width, rng.random() * sheet.height
+        right = left + rng.random() * (sheet.width - left)
+        bottom = top + rng.random() * (sheet.height - top)
+        thick, kind = rng.choice([1, 2, 2, 4, 8]), rng.random()
+        if kind < 0.35:
+            sheet.rule(left, right, top, thick)
+        elif kind < 0.6:
+            sheet.upright(left, top, bottom, thick)
+        elif kind < 0.9 and min(right - left, bottom - top) > 20:
+            parts.frame(sheet, left, top, right, bottom, thick)
+        else:
+            sheet.fill(left, top, min(right, left + 300), min(bottom, top + 200), rng.random())
+    return blocks
+
+
+def contents(sheet: Sheet, max_characters: int) -> Blocks:
+    """Set a table of contents with leaders and page numbers."""
+    rng, body = sheet.rng, sheet.body
+    blocks: Blocks = []
+    parts.title(sheet, blocks, rng.uniform(1.3, 2.2))
+    block = ComposedBlock("list")
+    step, page = body.size * sheet.leading, rng.randrange(1, 20)
+    dot = sheet.width_of(".", body) * rng.choice([1.0, 1.6, 2.2])
+    leaders = rng.random() < 0.7 and dot > 0
+    for index in range(rng.randrange(5, 40)):
+        if not sheet.room() or sum(map(len, block.lines)) > max_characters - 100:
+            break
+        page += rng.randrange(1, 15)
+        words = sheet.composer.text.title(rng, sheet.voice)
+        depth = rng.choice([0, 0, 1, 2])
+        text = " ".join([f"{index + 1}", *words] if rng.random() < 0.4 else words)
+        left, baseline = sheet.left + depth * 1.5 * body.size, sheet.y + 0.8 * body.size
+        wide, number_width = sheet.width_of(text, body), sheet.width_of(str(page), body)
+        if not wide or not number_width or left + wide + number_width + 4 * dot > sheet.right:
+            continue
+        right = sheet.line(block, text, body, left, baseline)
+        start = sheet.right - number_width
+        sheet.line(block, str(page), body, start, baseline)
+        shown = " "
+        if leaders:
+            count = int((start - right - 0.6 * body.size) / dot)
+            first = start - 0.3 * body.size - count * dot
+            sheet.leader(body, first, dot, max(0, count), baseline)
+            shown = " .... " if count > 3 else (f" {'.' * count} " if count > 0 else " ")
+        block.lines.append(f"{text}{shown}{page}")
+        sheet.y += step
+    blocks.append(block)
+    return blocks
+
+
+def letter(sheet: Sheet, max_characters: int) -> Blocks:
+    """Set a letter: head, addresses, date, subject, paragraphs, signature, small print."""
+    rng, body = sheet.rng, sheet.body
+    blocks: Blocks = []
+    if rng.random() < 0.7:
+        head = ComposedBlock("header")
+        align = rng.choice(["left", "center", "right"])
+        for words in ([*_name(sheet), rng.choice(["Ltd.", "GmbH", "S.A.", ""])], *_address(sheet)):
+            wanted = [word for word in " ".join(words).split(" ") if word]
+            sheet.paragraph(head, wanted, sheet.resized(0.8), 90, align=align, leading=1.2)
+        blocks.append(head)
+        if rng.random() < 0.4:
+            sheet.y += 0.3 * body.size
+            sheet.rule(sheet.left, sheet.right, sheet.y, 2)
+        sheet.y += rng.uniform(1.0, 4.0) * body.size
+    block = ComposedBlock("text")
+    for words in (_name(sheet), *_address(sheet)[: rng.randrange(1, 4)]):
+        sheet.paragraph(block, " ".join(words).split(" "), body, align="left")
+    blocks.append(block)
+    sheet.y += rng.uniform(0.8, 3.0) * body.size
+    dated = ComposedBlock("text")
+    day = date(rng, sheet.voice)
+    sheet.paragraph(dated, day.split(" "), body, align=rng.choice(["left", "right", "right"]))
+    blocks.append(dated)
+    sheet.y += rng.uniform(0.8, 2.0) * body.size
+    if rng.random() < 0.6:
+        parts.title(sheet, blocks, 1.0, align="left")
+    _paragraphs(sheet, blocks, max_characters, rng.randrange(2, 7))
+    if sheet.y + 5 * body.size < sheet.bottom:
+        sheet.y += body.size
+        close = ComposedBlock("text")
+        sheet.paragraph(close, [*sheet.words()[:3], *_name(sheet)], body, align="left")
+        blocks.append(close)
+    return blocks
+
+
+def form(sheet: Sheet, max_characters: int) -> Blocks:
+    """Set fields with their values: boxed, underlined or plain."""
+    rng, body = sheet.rng, sheet.body
+    blocks: Blocks = []
+    parts.title(sheet, blocks)
+    kind = rng.choice(["boxes", "lines", "plain"])
+    split = sheet.left + rng.uniform(0.25, 0.5) * (sheet.right - sheet.left)
+    step = body.size * rng.uniform(1.5, 2.4)
+    for _ in range(rng.randrange(4, 24)):
+        used = sum(block.characters for block in blocks)
+        if sheet.y + step > sheet.bottom or used > max_characters - 100:
+            break
+        label = " ".join(sheet.composer.text.title(rng, sheet.voice)[:3]) + rng.choice(
+            [":", "", ":"]
+        )
+        value = rng.choice([*(" ".join(line) for line in _address(sheet)), "", ""])
+        baseline = sheet.y + 0.5 * step + 0.35 * body.size
+        block = ComposedBlock("text")
+        limit = sheet.left + sheet.width_of(label, body)
+        if limit > split - body.size or split + sheet.width_of(value, body) > sheet.right:
+            continue
+        if sheet.line(block, label, body, sheet.left, baseline) == sheet.left:
+            continue
+        start = split + 0.4 * body.size
+        text = label
+        if value and sheet.line(block, value, body, start, baseline) > start:
+            text += " " + value
+        block.lines.append(text)
+        if kind == "boxes":
+            parts.frame(sheet, split, sheet.y + 2, sheet.right, sheet.y + step - 2, 2)
+        elif kind == "lines":
+            sheet.rule(split, sheet.right, baseline + 0.25 * body.size, 2)
+        blocks.append(block)
+        sheet.y += step
+    sheet.gap()
+    _paragraphs(sheet, blocks, max_characters, rng.randrange(3))
+    return blocks
+
+
+def article(sheet: Sheet, max_characters: int) -> Blocks:
+    """Set headings, paragraphs, lists, tables, figures, code and notes in one to three columns."""
+    rng, body = sheet.rng, sheet.body
+    blocks: Blocks = []
+    if rng.random() < 0.3:
+        parts.running_line(sheet, blocks, rng.choice(["header", "header", "page_number"]), True)
+    if rng.random() < 0.5:
+        parts.title(sheet, blocks, rng.uniform(1.2, 3.2))
+    measure = (sheet.right - sheet.left) / body.size
+    fitting = [count for count in (2, 3) if measure / count > 9]
+    frame = sheet.left, sheet.right, sheet.bottom
+    fill = 1.0 if rng.random() < 0.6 else rng.uniform(0.2, 1.0)
+    sheet.bottom = sheet.y + (frame[2] - sheet.y) * fill
+    foot = sheet.bottom
+    for _ in range(4):
+        left = max_characters - sum(block.characters for block in blocks)
+        if not sheet.room() or left < 60:
+            break
+        if fitting and rng.random() < 0.55:
+            foot = _columns(sheet, blocks, rng.choice(fitting), frame, foot, left)
+        else:
+            sheet.bottom = foot
+            notes: Blocks = []
+            if rng.random() < 0.25:
+                parts.footnotes(sheet, notes)
+            _flow(sheet, blocks, left - sum(note.characters for note in notes), [])
+            blocks += notes
+            break
+    sheet.left, sheet.right, sheet.bottom = frame
+    if rng.random() < 0.35:
+        label = rng.choice(["page_number", "page_number", "footer"])
+        parts.running_line(sheet, blocks, label, top=False)
+    return blocks
+
+
+def _columns(
+    sheet: Sheet,
+    blocks: Blocks,
+    count: int,
+    frame: tuple[float, float, float],
+    foot: float,
+    max_characters: int,
+) -> float:
+    """Set a band of columns from the sheet's place; return the foot of the text area."""
+    rng, body = sheet.rng, sheet.body
+    left, right, _ = frame
+    gutter = rng.uniform(1.0, 2.6) * body.size
+    width = (right - left - (count - 1) * gutter) / count
+    top, lowest = sheet.y, sheet.y
+    low = foot if rng.random() < 0.6 else top + rng.uniform(0.35, 0.7) * (foot - top)
+    rest: list[str] = []
+    for index in range(count):
+        sheet.left = left + index * (width + gutter)
+        sheet.right, sheet.y, sheet.top, sheet.bottom = sheet.left + width, top, top, low
+        notes: Blocks = []
+        if low == foot and rng.random() < 0.15:
+            parts.footnotes(sheet, notes)
+        share = (max_characters - sum(note.characters for note in notes)) // (count - index)
+        before = sum(block.characters for block in blocks)
+        rest = _flow(sheet, blocks, share, rest)
+        blocks += notes
+        max_characters -= sum(block.characters for block in blocks) - before
+        lowest = max(lowest, sheet.y, low if notes else 0.0)
+    if rng.random() < 0.25:
+        for index in range(1, count):
+            x = left + index * (width + gutter) - gutter / 2
+            sheet.upright(x, top, lowest, rng.choice([1, 2]))
+    sheet.left, sheet.right, sheet.bottom = left, right, foot
+    sheet.y = sheet.top = lowest + 0.6 * body.size
+    if sheet.room() and rng.random() < 0.6 and foot - sheet.y > 10 * body.size:
+        rng.choice([parts.title, parts.figure, parts.inverse])(sheet, blocks)
+    return foot
+
+
+def _flow(sheet: Sheet, blocks: Blocks, max_characters: int, rest: list[str]) -> list[str]:
+    """Fill the frame; return the words of a paragraph that did not fit."""
+    rng = sheet.rng
+    begun = len(blocks)
+    notes = rng.random() < 0.25
+    while sheet.room():
+        left = max_characters - sum(block.characters for block in blocks[begun:])
+        if left < 60:
+            return []
+        kind = rng.random()
+        if rest or kind < 0.66:
+            words = rest or sheet.words()
+            if notes and rng.random() < 0.4:
+                words = parts.noted(rng, words)
+            block = ComposedBlock("text")
+            if not rest and rng.random() < 0.04:
+                left_over = parts.opening(sheet, block, words[:150])
+            else:
+                goes_on = bool(rest)
+                left_over = sheet.paragraph(block, words, sheet.body, left, goes_on=goes_on)
+            blocks.append(block)
+            rest = left_over if not sheet.room() and len(left_over) < len(words) else []
+            sheet.gap()
+        elif kind < 0.77:
+            parts.title(sheet, blocks)
+        elif kind < 0.84:
+            parts.bullets(sheet, blocks, left)
+        elif kind < 0.90:
+            table(sheet, blocks, left - 80)
+        elif kind < 0.94:
+            parts.figure(sheet, blocks)
+        elif kind < 0.97:
+            parts.code(sheet, blocks)
+        else:
+            parts.inverse(sheet, blocks)
+    return rest
+
+
+def _paragraphs(sheet: Sheet, blocks: Blocks, max_characters: int, count: int) -> None:
+    for _ in range(count):
+        left = max_characters - sum(block.characters for block in blocks)
+        if not sheet.room() or left < 60:
+            return
+        block = ComposedBlock("text")
+        sheet.paragraph(block, sheet.words()[:120], sheet.body, left)
+        blocks.append(block)
+        sheet.gap()
+
+
+def _name(sheet: Sheet) -> list[str]:
+    rng = sheet.rng
+    return [
+        letters(rng, 2, 9).title(),
+        rng.choice(["", "", "von", "J."]),
+        letters(rng, 3, 10).title(),
+    ]
+
+
+def _address(sheet: Sheet) -> list[list[str]]:
+    rng = sheet.rng
+    street = [word.title() for word in sheet.words()[:2]]
+    town = letters(rng, 3, 10).title()
+    lines = [
+        [*street, str(rng.randrange(1, 300))],
+        [rng.choice([str(rng.randrange(10000, 99999)), f"{rng.randrange(1000, 9999)} AB"]), town],
+        ["Tel.", phone(rng)],
+        [web(rng)],
+        [number(rng, sheet.voice), town],
+    ]
+    return lines[: rng.randrange(2, 6)]
+
+
+def list_page(sheet: Sheet, style: Type) -> Blocks:
+    """Set a receipt: names to the left, amounts to the right."""
+    rng = sheet.rng
+    block = ComposedBlock("text")
+    for _ in range(rng.randrange(3, 25)):
+        if not sheet.room():
+            break
+        name = " ".join(sheet.words()[:2])
+        amount = f"{rng.randrange(1, 300)}.{rng.randrange(100):02d}"
+        wide = sheet.width_of(amount, style)
+        left, baseline = sheet.left, sheet.y + 0.8 * style.size
+        if not sheet.width_of(name, style) or not wide:
+            continue
+        if left + sheet.width_of(name, style) + style.size + wide > sheet.right:
+            continue
+        sheet.line(block, name, style, left, baseline)
+        sheet.line(block, amount, style, sheet.right - wide, baseline)
+        block.lines.append(f"{name} {amount}")
+        sheet.y += style.size * sheet.leading
+    return [block]

@@ -1,0 +1,56 @@
+import random
+
+import numpy as np
+import pytest
+
+from ocrcli.models.small.training.atlas import GLYPH_INDEX, GLYPHS, SIZES, Atlas
+from ocrcli.models.small.training.composer import Composer
+from ocrcli.models.small.training.text_source import TextSource
+
+FONTS = ("Block-Regular.ttf", "Block-Bold.ttf", "Fixed-Regular.ttf", "Poor-Regular.ttf")
+
+
+@pytest.fixture(scope="session")
+def block_atlas():
+    """Fonts whose glyphs are black blocks; the last one lacks letters and has no ligatures."""
+    rng = random.Random(0)
+    grid = (len(FONTS), len(SIZES), len(GLYPHS))
+    advance = np.array([[rng.uniform(0.3, 0.8) for _ in GLYPHS] for _ in FONTS], np.float32)
+    advance[2] = 0.6
+    shape = np.zeros((*grid, 4), np.int32)
+    for index, size in enumerate(SIZES):
+        shape[:, index, :, 0] = np.rint(0.8 * advance * size)
+        shape[:, index, :, 1] = round(0.6 * size)
+        shape[:, index, :, 3] = -round(0.6 * size)
+    shape[:, :, GLYPH_INDEX[" "]] = 0
+    present = np.ones((len(FONTS), len(GLYPHS)), bool)
+    for glyph in "żęçßﬁﬀ§":
+        present[3, GLYPH_INDEX[glyph]] = False
+    return Atlas(
+        shape=shape,
+        start=np.zeros(grid, np.int64),
+        pixels=np.full(int((shape[..., 0] * shape[..., 1]).max()), 255, np.uint8),
+        advance=advance,
+        present=present,
+        vertical=np.tile(np.array([0.8, 0.2], np.float32), (len(FONTS), 1)),
+        names=FONTS,
+    )
+
+
+@pytest.fixture(scope="session")
+def text_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "text" / "train").mkdir(parents=True)
+    (folder / "text" / "words").mkdir()
+    story = "The office of the first affair was difficult to find, said Hélène; “so it was.” "
+    lines = [story * count for count in (1, 2, 5, 9)]
+    (folder / "text" / "train" / "story.txt").write_text("\n".join(lines), encoding="utf-8")
+    for language, words in (("de", "der Straße Größe und Haus"), ("pl", "żółć się być oko nie")):
+        rows = "\n".join(f"{word}\t0.01" for word in words.split())
+        (folder / "text" / "words" / f"{language}.tsv").write_text(rows, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def composer(block_atlas, text_folder):
+    return Composer(block_atlas, TextSource(text_folder))
