@@ -45,13 +45,22 @@ def describe(path: Path) -> CheckpointFile:
     Raises:
         CheckpointError: The file is missing or no safetensors file.
     """
-    with _opened(path) as file:
-        metadata = dict(file.metadata() or {})
+    metadata = weights_metadata(path)
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
     return CheckpointFile(path, digest.hexdigest(), path.stat().st_size, metadata)
+
+
+def weights_metadata(path: Path) -> dict[str, str]:
+    """Return the strings in the header of a safetensors file.
+
+    Raises:
+        CheckpointError: The file is missing or no safetensors file.
+    """
+    with _opened(path) as file:
+        return dict(file.metadata() or {})
 
 
 def load_weights(

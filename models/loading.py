@@ -1,5 +1,6 @@
 """Finds a model's files, builds the model and fills it."""
 
+import hashlib
 import json
 from dataclasses import dataclass
 from importlib import resources
@@ -7,7 +8,13 @@ from pathlib import Path
 
 import torch
 
-from ocrcli.models.checkpoint import CheckpointError, CheckpointFile, describe, load_weights
+from ocrcli.models.checkpoint import (
+    CheckpointError,
+    CheckpointFile,
+    describe,
+    load_weights,
+    weights_metadata,
+)
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 
@@ -105,6 +112,7 @@ def load_model(
         config = ModelConfig.from_file(files.config)
     except (ConfigError, OSError) as error:
         raise CheckpointError(f"{files.config}: {error}") from error
+    _check_tokenizer(files)
     with torch.device("meta"):
         # Typed before it gets memory, so that half precision never needs room for float32.
         model = UnlimitedOcr(config).to(dtype)
@@ -112,6 +120,22 @@ def load_model(
     if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS):
         model.drop_orientation_head()
     return LoadedModel(model.eval().requires_grad_(False), config, files)
+
+
+def _check_tokenizer(files: ModelFiles) -> None:
+    """Refuse a tokenizer other than the one that the weights say they were trained with.
+
+    Every id would stand for another piece of text, and the output would be fluent and wrong.
+    """
+    wanted = weights_metadata(files.weights[0]).get("tokenizer_sha256")
+    if wanted is None:
+        return
+    found = hashlib.sha256(files.tokenizer.read_bytes()).hexdigest()
+    if found != wanted:
+        raise CheckpointError(
+            f"{files.tokenizer}: sha256 is {found} but {files.weights[0].name} was trained with "
+            f"{wanted}; restore the tokenizer that came with the weights"
+        )
 
 
 def model_facts(files: ModelFiles) -> list[CheckpointFile]:

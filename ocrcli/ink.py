@@ -9,8 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_CONTRAST = 32
 _CELL = 16
+# Ink differs from the paper by six times the paper's own grain, within these bounds: pale print on
+# clean paper counts, the grain of a scan does not.
+_GRAINS = 6.0
+_LEAST_CONTRAST, _MOST_CONTRAST = 10.0, 32.0
+# Turns a median absolute deviation into a standard deviation.
+_NORMAL = 1.4826
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +70,9 @@ def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
     height, width = pixels.shape
     even = np.pad(pixels, ((0, height % 2), (0, width % 2)), mode="edge").astype(np.int16)
     quads = (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) // 4
-    ink = np.abs(quads - int(np.median(quads))) > _CONTRAST
+    distance = np.abs(quads - int(np.median(quads)))
+    grain = _NORMAL * float(np.median(distance))
+    ink = distance > min(max(_GRAINS * grain, _LEAST_CONTRAST), _MOST_CONTRAST)
     side = _CELL // 2
     whole = np.pad(ink, ((0, -ink.shape[0] % side), (0, -ink.shape[1] % side)))
     cells = whole.reshape(whole.shape[0] // side, side, whole.shape[1] // side, side)

@@ -101,6 +101,8 @@ def page_tensor(pixels: NDArray[np.uint8], vision: VisionConfig) -> Tensor:
     Raises:
         ValueError: `pixels` is not a non-empty uint8 [height, width] array.
     """
+    if not isinstance(pixels, np.ndarray):
+        raise ValueError(f"pixels must be a numpy array, got {type(pixels).__name__}")
     if pixels.ndim != 2 or pixels.dtype != np.uint8 or not pixels.size:
         raise ValueError(
             f"pixels must be a non-empty uint8 array [height, width], got {pixels.dtype} "

@@ -31,6 +31,10 @@ _UNDELIVERED_FACTOR = 8
 Bounds the transcripts that wait behind one slow page.
 """
 
+# What a page can do to the engine. Anything else is a mistake of ours and must not pass for a bad
+# page.
+_PAGE_FAULTS = (ValueError, RuntimeError, OSError, MemoryError)
+
 
 class Engine:
     """Transcribes pages with one model.
@@ -133,7 +137,10 @@ class Engine:
             try:
                 images.append(self._encode(page, section))
                 sections.append(section)
-            except Exception as error:
+            except torch.OutOfMemoryError:
+                # The device is full for every page, so the caller must hear of it.
+                raise
+            except _PAGE_FAULTS as error:
                 # Whatever is wrong with one page, the others are still wanted.
                 section.fail(_describe(error))
                 failed.append(section)
@@ -141,7 +148,9 @@ class Engine:
             return failed
         try:
             return failed + self._start(loop, images, sections)
-        except Exception as error:
+        except torch.OutOfMemoryError:
+            raise
+        except _PAGE_FAULTS as error:
             for section in sections:
                 section.fail(_describe(error))
             return failed + sections
@@ -183,7 +192,7 @@ class Engine:
             layout = sequence_layout(
                 coordinates, blocks[:num_blocks], blocks[num_blocks:], config.sparse
             )
-        except Exception:
+        except BaseException:
             self._cache.release(blocks)
             raise
         sequence = Sequence(prompt, coordinates, layout, blocks, sections, config, self._limits)

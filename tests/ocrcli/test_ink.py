@@ -49,3 +49,15 @@ def test_boxes_that_miss_by_a_few_pixels_still_cover():
 
 def test_boxes_may_reach_the_edges_of_the_page():
     assert page_with_two_words().outside([(0, 0, 999, 999)]) == 0
+
+
+def test_pale_print_on_clean_paper_is_ink():
+    pixels = np.full((400, 300), 255, np.uint8)
+    pixels[100:120, 50:250] = 230
+    assert ink_map(pixels).total == 20 * 200
+
+
+@pytest.mark.parametrize("grain", [2, 4, 8])
+def test_grain_is_no_ink_however_coarse(grain):
+    noise = np.random.default_rng(1).normal(235, grain, (1280, 990)).clip(0, 255)
+    assert ink_map(noise.astype(np.uint8)).total < 24
