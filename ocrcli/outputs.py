@@ -7,7 +7,7 @@ import contextlib
 import os
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -17,8 +17,30 @@ STDOUT = "-"
 """Given as an output, this means standard output."""
 
 
+def output_folder(output: str | None, num_inputs: int, *, mirrors: bool = False) -> Path | None:
+    """Return the folder that an output names, or None if it is a file or standard output.
+
+    Args:
+        output: What the user asked for.
+        num_inputs: Number of inputs.
+        mirrors: Whether an input is a folder, whose files get a folder in any case.
+    """
+    if output is None or output == STDOUT:
+        return None
+    is_folder = num_inputs > 1 or mirrors or output.endswith(("/", os.sep))
+    return Path(output) if is_folder or Path(output).is_dir() else None
+
+
 def plan_outputs(
-    inputs: Sequence[str], output: str | None, suffix: str, *, force: bool
+    inputs: Sequence[str],
+    output: str | None,
+    suffix: str,
+    *,
+    force: bool,
+    places: Sequence[str] | None = None,
+    mirrors: bool = False,
+    is_ours: Callable[[Path], bool] = lambda path: False,
+    makes_folders: bool = True,
 ) -> list[Path | None]:
     """Return the file each input is transcribed to, None for standard output.
 
@@ -31,6 +53,11 @@ def plan_outputs(
         output: What the user asked for.
         suffix: Suffix of the format, such as ".txt".
         force: Whether existing files may be replaced.
+        places: Path of each output inside a folder, before its suffix is replaced; None for the
+            names of the inputs.
+        mirrors: Whether an input is a folder.
+        is_ours: Tells files that may be replaced without `force`.
+        makes_folders: Whether the folders of the outputs are made and checked.
 
     Raises:
         UsageError: Two inputs would share a file, or an input would be overwritten.
@@ -38,22 +65,31 @@ def plan_outputs(
     """
     if output is None or output == STDOUT:
         return [None] * len(inputs)
-    is_folder = len(inputs) > 1 or output.endswith(("/", os.sep)) or Path(output).is_dir()
-    if is_folder and Path(output).exists() and not Path(output).is_dir():
+    folder = output_folder(output, len(inputs), mirrors=mirrors)
+    if folder is not None and folder.exists() and not folder.is_dir():
         raise OutputError("is not a folder", source=output, next_action="choose another folder")
-    paths = _names_in(Path(output), inputs, suffix) if is_folder else [Path(output)]
+    if folder is None:
+        paths = [Path(output)]
+    else:
+        places = places or [Path(name).name for name in inputs]
+        paths = _names_in(folder, inputs, places, suffix)
     _refuse_inputs(paths, inputs)
     for path in paths:
-        _check_target(path, force)
+        if not _is_special(path):
+            _check_existing(path, force=force, is_ours=is_ours, may_be_folder=not suffix)
+            if makes_folders:
+                _check_folder(path)
     return list(paths)
 
 
-def _names_in(folder: Path, inputs: Sequence[str], suffix: str) -> list[Path]:
-    short = [Path(name).stem + suffix for name in inputs]
+def _names_in(
+    folder: Path, inputs: Sequence[str], places: Sequence[str], suffix: str
+) -> list[Path]:
+    short = [str(Path(place).with_suffix("")) + suffix for place in places]
     taken = _group(short)
     names = [
-        short[index] if len(taken[_key(short[index])]) == 1 else Path(name).name + suffix
-        for index, name in enumerate(inputs)
+        short[index] if len(taken[_key(short[index])]) == 1 else place + suffix
+        for index, place in enumerate(places)
     ]
     for clashing in _group(names).values():
         if len(clashing) > 1:
@@ -88,19 +124,22 @@ def _refuse_inputs(paths: Sequence[Path], inputs: Sequence[str]) -> None:
             )
 
 
-def _check_target(path: Path, force: bool) -> None:
-    if path.is_dir():
+def _check_existing(
+    path: Path, *, force: bool, is_ours: Callable[[Path], bool], may_be_folder: bool
+) -> None:
+    if path.is_dir() and not may_be_folder:
         raise OutputError("is a folder", source=str(path), next_action="choose another output")
-    if _is_special(path):
-        return
-    if path.exists() and not force:
+    if path.exists() and not force and not is_ours(path):
         raise OutputError(
             "exists already", source=str(path), next_action="use --force to replace it"
         )
+
+
+def _check_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise OutputError("cannot be written: the folder is read-only", source=str(path))
 
@@ -109,7 +148,8 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _unwritable(path: Path, error: OSError) -> OutputError:
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """Return what to raise when the system refuses to write a file."""
     return OutputError(f"cannot be written: {error.strerror or error}", source=str(path))
 
 
@@ -143,7 +183,7 @@ class WholeFile:
         try:
             yield
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.path, error) from error
 
     def write(self, text: str) -> None:
         """Add text.

@@ -96,13 +96,17 @@ def run_process() -> Callable[..., CommandResult]:
 
 @pytest.fixture
 def run_scripted(
-    fakes: ModuleType, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fakes: ModuleType,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., CommandResult]:
     """Run the command in this process, with a recogniser that follows a script."""
     from ocrcli.cli import main
 
-    for name in ("OCRCLI_MODEL", "OCRCLI_DEVICE", "OCRCLI_PDF_PASSWORD"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("OCRCLI_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
 
     def run(recogniser: object, arguments: Sequence[str | Path]) -> CommandResult:
         monkeypatch.setattr("ocrcli.recogniser.ModelRecogniser", lambda options: recogniser)
