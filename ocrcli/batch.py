@@ -159,7 +159,7 @@ class BatchRun:
                     "the PDF is damaged and had to be repaired",
                     next_action="leave out --strict to read what is left of it",
                 )
-            entry = self._resumption.finished(task.target, pages.source)
+            entry = self._resumption.finished(task.target, pages.source.sha256)
             if entry is not None:
                 self._resumed(entry, source.name, batch)
                 return
@@ -200,8 +200,8 @@ class BatchRun:
         There is no output if not a single page could be transcribed.
         """
         with (
-            new_sink(target, pages, self._options) as sink,
             self._resumption.journal(target, document) as journal,
+            new_sink(target, pages, self._options) as sink,
         ):
             reading = Reading.of(self._options)
             transcribe_document(

@@ -5,6 +5,7 @@ A file appears under its name when it is complete, or not at all.
 
 import contextlib
 import os
+import shutil
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -153,6 +154,31 @@ def unwritable(path: Path, error: OSError) -> OutputError:
     return OutputError(f"cannot be written: {error.strerror or error}", source=str(path))
 
 
+def hidden_name(target: Path) -> Path:
+    """Return the name under which this process writes an output until it is whole.
+
+    Args:
+        target: The output.
+    """
+    return target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+
+
+def remove_stale(target: Path) -> None:
+    """Remove what processes that were killed have left of an output.
+
+    Only for folders that are locked: another process may be writing elsewhere.
+
+    Args:
+        target: The output.
+    """
+    start = f".{target.name[:200]}."
+    for path in target.parent.iterdir():
+        name = path.name
+        is_left = name.startswith(start) and name.endswith((".tmp", ".old"))
+        if is_left and name[len(start) :].partition(".")[0].isdigit():
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
 class WholeFile:
     """A text file that gets its name when it is complete.
 
@@ -172,7 +198,7 @@ class WholeFile:
         self.path = path
         self._hidden: Path | None = None
         if not _is_special(path):
-            self._hidden = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+            self._hidden = hidden_name(path)
         with self._reported():
             self._file: IO[str] = (self._hidden or path).open(
                 "w", encoding="utf-8", errors="backslashreplace", newline="\n"

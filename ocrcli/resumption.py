@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ocrcli.document import Document, Source
+from ocrcli.document import Document
 from ocrcli.errors import OcrError
 from ocrcli.fingerprint import fingerprint
 from ocrcli.journal import Journal, NoJournal, journal_path
 from ocrcli.manifest import Entry, Manifest
 from ocrcli.options import Options, Retry
+from ocrcli.outputs import remove_stale
 
 _RETRIED = {
     Retry.FAILED: ("failed",),
@@ -70,26 +71,30 @@ class Resumption:
         with Manifest(folder) as manifest:
             yield cls(manifest, fingerprint(options), resumes, options.retry)
 
-    def finished(self, target: Path | None, source: Source) -> Entry | None:
+    def finished(self, target: Path | None, source_sha256: str) -> Entry | None:
         """Return what is known of an input that need not be read again, or None.
 
         Args:
             target: Its output.
-            source: The input as it is now.
+            source_sha256: Hash of the input as it is now.
         """
         if not self.resumes or self.manifest is None or self.settings is None or target is None:
             return None
-        entry = self.manifest.finished(target, source.sha256, self.settings)
+        entry = self.manifest.finished(target, source_sha256, self.settings)
         return None if entry is None or entry.status in _RETRIED[self.retry] else entry
 
     @contextlib.contextmanager
     def journal(self, target: Path, document: Document) -> Iterator[Journal | NoJournal]:
         """Open the journal of a document, and close it in the end.
 
+        What a run that was killed has left of the output is removed.
+
         Args:
             target: The document's output.
             document: The document.
         """
+        if self.manifest is not None:
+            remove_stale(target)
         if self.settings is None or document.source.pages_selected < 2:
             yield NoJournal()
             return

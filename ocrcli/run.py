@@ -103,9 +103,14 @@ def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumpti
 
         text_format = OutputFormat.TXT if options.format is OutputFormat.PDF else options.format
         stdout = Transcript(new_writer(text_format, options.page_marks), write)
-        batch = BatchRun(options, recogniser, stdout, console, resumption).run(tasks)
-        if any(task.target is None for task in tasks):
-            stdout.end()
+        if options.jobs > 1 and len(tasks) > 1 and all(task.target for task in tasks):
+            from ocrcli.parallel import ParallelRun
+
+            batch = ParallelRun(options, console, resumption).run(tasks)
+        else:
+            batch = BatchRun(options, recogniser, stdout, console, resumption).run(tasks)
+            if any(task.target is None for task in tasks):
+                stdout.end()
         for key in recogniser.unknown_keys:
             console.warning("config.json", None, f'unknown setting "{key}" was ignored')
         console.batch_done(batch, time.perf_counter() - started)
@@ -117,7 +122,9 @@ def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumpti
 def _report(batch: "Batch", recogniser: "Recogniser", options: Options, console: "Console") -> None:
     from ocrcli.benchmark import build_report, format_report, save_report, seconds_since_start
 
-    report = build_report(batch, recogniser.facts, recogniser.load_seconds, seconds_since_start())
+    used = (document.model for document in batch.documents if document.model)
+    model = recogniser.facts or next(used, None)
+    report = build_report(batch, model, recogniser.load_seconds, seconds_since_start())
     console.line(format_report(report))
     if options.benchmark_output is None:
         console.line(json.dumps(report))

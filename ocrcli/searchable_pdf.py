@@ -10,7 +10,7 @@ import pymupdf
 
 from ocrcli.document import Document, Page, Source
 from ocrcli.errors import OutputError
-from ocrcli.outputs import unwritable
+from ocrcli.outputs import hidden_name, unwritable
 from ocrcli.pages import Pages
 from ocrcli.writers.lines import NOTE, PlacedLine, placed_lines
 
@@ -42,7 +42,7 @@ class SearchablePdf:
         """
         self.seconds = 0.0
         self._target, self._pages = target, pages
-        self._hidden = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+        self._hidden = hidden_name(target)
         self._fonts = {"helv": pymupdf.Font("helv"), "cjk": pymupdf.Font("cjk")}
         self._is_copy = pages.is_pdf
         try:

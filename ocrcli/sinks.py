@@ -1,6 +1,5 @@
 """Where the pages of one input are written when they go to the disk: whole, or not at all."""
 
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from typing import Protocol, Self
 
 from ocrcli.document import Document, Page, Source
 from ocrcli.options import Options, OutputFormat
-from ocrcli.outputs import WholeFile, unwritable
+from ocrcli.outputs import WholeFile, hidden_name, unwritable
 from ocrcli.pages import Pages
 from ocrcli.writers import new_writer, suffix_of
 
@@ -104,7 +103,7 @@ class PageFolder:
         """Create the folder under a hidden name."""
         self.seconds = 0.0
         self._target, self._options = target, options
-        self._hidden = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+        self._hidden = hidden_name(target)
         try:
             self._hidden.mkdir(parents=True)
         except OSError as error:

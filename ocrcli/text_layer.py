@@ -15,7 +15,7 @@ from ocrcli.options import TextLayer
 _MAX_BAD_SHARE = 0.02
 _MIN_LETTER_SHARE = 0.4
 _MAX_PICTURE_SHARE = 0.5
-_MAX_INK_PER_CHARACTER = 400
+_MAX_INK_DENSITY = 0.6
 _BAD_CATEGORIES = ("Cc", "Cn", "Co", "Cs")
 _TEXT_BLOCK = 0
 
@@ -39,10 +39,12 @@ class Layer:
 
     Attributes:
         markup: The text as a model would have written it.
+        text_share: Share of the page that its text covers, 0 to 1.
         picture_share: Share of the page that its largest picture covers, 0 to 1.
     """
 
     markup: str
+    text_share: float
     picture_share: float
 
 
@@ -53,19 +55,21 @@ def read_layer(page: _PdfPage) -> Layer | None:
         page: The page as PyMuPDF opens it.
     """
     width, height = page.rect.width, page.rect.height
-    pieces = []
+    pieces, covered = [], 0.0
     for left, top, right, bottom, text, _, kind in page.get_text("blocks"):
         lines = "\n".join(line.strip() for line in text.splitlines() if line.strip())
         if kind != _TEXT_BLOCK or not lines:
             continue
         edges = (left / width, top / height, right / width, bottom / height)
         box = ", ".join(str(round(min(max(edge, 0.0), 1.0) * MAX_COORDINATE)) for edge in edges)
+        covered += _area((left, top, right, bottom))
         # What looks like a control token is text here.
         pieces.append(f"<|det|>text [{box}]<|/det|>{lines.replace('<|', '< |')}")
     if not pieces:
         return None
     areas = [_area(info["bbox"]) / (width * height) for info in page.get_image_info()]
-    return Layer("\n".join(pieces), min(max(areas, default=0.0), 1.0))
+    text_share = min(covered / (width * height), 1.0)
+    return Layer("\n".join(pieces), text_share, min(max(areas, default=0.0), 1.0))
 
 
 def is_wanted(layer: Layer | None, facts: PageFacts, text: str, choice: TextLayer) -> bool:
@@ -91,7 +95,7 @@ def _is_sound(layer: Layer, facts: PageFacts, text: str) -> bool:
         and bad <= _MAX_BAD_SHARE * len(signs)
         and letters >= _MIN_LETTER_SHARE * len(signs)
         and layer.picture_share <= _MAX_PICTURE_SHARE
-        and facts.ink_pixels <= _MAX_INK_PER_CHARACTER * len(signs)
+        and facts.ink_ratio <= _MAX_INK_DENSITY * layer.text_share
     )
 
 

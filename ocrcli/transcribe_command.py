@@ -96,6 +96,9 @@ def transcribe(
         int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
+    jobs: Annotated[
+        int, typer.Option(metavar="N", help="Inputs worked on at once, with -o and several inputs.")
+    ] = Options.jobs,
     attempts: Annotated[
         int, typer.Option(metavar="N", help="Readings of a page that loops or is cut, 1 or 2.")
     ] = Options.attempts,

@@ -1,6 +1,7 @@
 """Fixtures for every test, and the reasons why some are skipped."""
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -87,6 +88,37 @@ def run_process() -> Callable[..., CommandResult]:
             cwd=cwd,
             env=_environment(variables),
             timeout=300,
+            check=False,
+        )
+        return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CommandResult]:
+    """Run the command in a process of its own, with a recogniser that follows a script."""
+    program = Path(__file__).with_name("scripted_process.py")
+    settings = str(tmp_path_factory.mktemp("settings"))
+
+    def run(
+        *arguments: str | Path | bytes,
+        script: Mapping[str, object] | None = None,
+        stdin: bytes = b"",
+        cwd: Path | None = None,
+        before: Callable[[], None] | None = None,
+        **variables: str,
+    ) -> CommandResult:
+        done = subprocess.run(
+            [sys.executable, "-P", program, *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env=_environment(
+                {"SCRIPT": json.dumps(script or {}), "XDG_CONFIG_HOME": settings, **variables}
+            ),
+            preexec_fn=before,
+            timeout=120,
             check=False,
         )
         return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
