@@ -1,8 +1,12 @@
 """Very large pages and pictures end in bounded time and memory, as text or as a code."""
 
+import os
 import resource
 import struct
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pymupdf
 import pytest
@@ -57,6 +61,25 @@ def test_limit_of_pixels_can_be_set(run_script, tmp_path, fakes):
     done = run_script("transcribe", tmp_path / "a.png", "--max-pixels", "1000")
     assert done.code == 10
     assert "more than 1,000 pixels" in done.stderr
+
+
+def peak_bytes(path):
+    """Return the largest amount of memory that transcribing a file takes."""
+    program = Path(__file__).parent.parent / "scripted_process.py"
+    process = subprocess.Popen(
+        [sys.executable, "-P", str(program), "transcribe", "-q", str(path)],
+        stdout=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * 1024
+
+
+def test_memory_does_not_grow_with_the_number_of_pages(fakes, tmp_path):
+    short = fakes.write_pdf(tmp_path / "short.pdf", ["x"] * 5)
+    long = fakes.write_pdf(tmp_path / "long.pdf", ["x"] * 500)
+    assert peak_bytes(long) <= 1.2 * peak_bytes(short)
 
 
 def test_very_long_page(bounded, tmp_path):
