@@ -21,6 +21,7 @@ from ocrcli.inputs import Input
 from ocrcli.interruption import shielded
 from ocrcli.manifest import Entry
 from ocrcli.options import Options
+from ocrcli.outputs import output_sha256
 from ocrcli.pages import Pages, open_pages
 from ocrcli.pipeline import Observer, Reading, Transcript, transcribe_document
 from ocrcli.recogniser import Recogniser
@@ -211,6 +212,8 @@ class BatchRun:
                 document.output = None
                 return sink.seconds
             with shielded():
+                sealed = sink.seal()
+                journal.seal(None if sealed is None else output_sha256(sealed))
                 sink.finish()
                 self._resumption.done(document, target, journal)
             return sink.seconds

@@ -19,7 +19,7 @@ from ocrcli.document import (
     PageStatus,
     TokenCounts,
 )
-from ocrcli.outputs import unwritable
+from ocrcli.outputs import output_sha256, unwritable
 from ocrcli.records import styled_page
 from ocrcli.textstyle import TextStyle
 
@@ -36,6 +36,9 @@ class NoJournal:
 
     def add(self, page: Page) -> None:
         """Forget the page."""
+
+    def seal(self, output_sha256: str | None) -> None:
+        """Do nothing."""
 
     def remove(self) -> None:
         """Do nothing."""
@@ -60,12 +63,13 @@ class Journal:
         """
         self.path = path
         header = {"schema": SCHEMA, "source_sha256": source_sha256, "settings": settings}
-        self._known = _read(path, header)
+        self._known, length = _read(path, header)
         try:
-            self._file: IO[str] = path.open("w", encoding="utf-8", newline="\n")
-            self._line(header)
-            for fields in self._known.values():
-                self._line(fields)
+            # What is known stays where it is; only a torn last line is cut off.
+            self._file: IO[str] = path.open("a", encoding="utf-8", newline="\n")
+            self._file.truncate(length)
+            if not length:
+                self._line(header)
         except OSError as error:
             raise unwritable(path, error) from error
 
@@ -88,6 +92,20 @@ class Journal:
         self._known[page.page_number] = {}
         try:
             self._line(_fields(page))
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+
+    def seal(self, output_sha256: str | None) -> None:
+        """Note what the output will be, before it gets its name.
+
+        Args:
+            output_sha256: Hash of the whole output.
+
+        Raises:
+            OutputError: The file cannot be written.
+        """
+        try:
+            self._line({"output_sha256": output_sha256})
         except OSError as error:
             raise unwritable(self.path, error) from error
 
@@ -118,23 +136,43 @@ def journal_path(target: Path) -> Path:
     return target.with_name(f".{target.name[:200]}.journal")
 
 
-def _read(path: Path, header: Mapping[str, object]) -> dict[int, dict[str, Any]]:
+def is_sealed(target: Path) -> bool:
+    """Return whether an output is what its journal announced just before the run was killed.
+
+    Args:
+        target: The output.
+    """
     try:
-        first, *lines = path.read_text(encoding="utf-8").splitlines()
-        if json.loads(first) != header:
-            return {}
+        lines = journal_path(target).read_text(encoding="utf-8").splitlines()
+        sealed = {json.loads(line).get("output_sha256") for line in lines[1:]} - {None}
+    except (OSError, ValueError, AttributeError):
+        return False
+    return output_sha256(target) in sealed
+
+
+def _read(path: Path, header: Mapping[str, object]) -> tuple[dict[int, dict[str, Any]], int]:
+    """Return the pages of a journal and the length of its sound part; none if it does not fit."""
+    known: dict[int, dict[str, Any]] = {}
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+        if not lines or json.loads(lines[0]) != header or not lines[0].endswith(b"\n"):
+            return {}, 0
     except (OSError, ValueError):
-        return {}
-    known = {}
-    for line in lines:
+        return {}, 0
+    length = len(lines[0])
+    for line in lines[1:]:
         try:
             fields = json.loads(line)
-            _page(fields, TextStyle())
+            if "output_sha256" not in fields:
+                _page(fields, TextStyle())
+                known[int(fields["page"])] = fields
         except (ValueError, KeyError, TypeError):
             # The run was killed in the middle of this line.
             break
-        known[int(fields["page"])] = fields
-    return known
+        if not line.endswith(b"\n"):
+            break
+        length += len(line)
+    return known, length
 
 
 def _fields(page: Page) -> dict[str, object]:

@@ -5,7 +5,6 @@ is still as it was written. Lines are only ever appended, so a run that is kille
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -16,7 +15,7 @@ from typing import IO, Any, Self
 from ocrcli import __version__
 from ocrcli.document import Document
 from ocrcli.errors import OcrError, OutputError, printable
-from ocrcli.outputs import unwritable
+from ocrcli.outputs import output_sha256, unwritable
 
 NAME = "ocrcli-manifest.jsonl"
 """Name of the account, in the output folder."""
@@ -175,25 +174,6 @@ def _entries(content: str) -> dict[str, Entry]:
                 entry = Entry(**{name: fields[name] for name in Entry.__dataclass_fields__})
                 entries[entry.output] = entry
     return entries
-
-
-def output_sha256(path: Path) -> str | None:
-    """Return the hash of a file, or of the names and contents of a folder; None if it is absent.
-
-    Args:
-        path: An output.
-    """
-    try:
-        if not path.is_dir():
-            with path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        whole = hashlib.sha256()
-        for child in sorted(path.iterdir()):
-            whole.update(child.name.encode("utf-8", "surrogateescape") + b"\0")
-            whole.update((output_sha256(child) or "").encode())
-        return whole.hexdigest()
-    except OSError:
-        return None
 
 
 def _stat(document: Document) -> dict[str, object]:

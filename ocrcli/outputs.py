@@ -4,6 +4,7 @@ A file appears under its name when it is complete, or not at all.
 """
 
 import contextlib
+import hashlib
 import os
 import shutil
 import unicodedata
@@ -179,6 +180,25 @@ def remove_stale(target: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
+def output_sha256(path: Path) -> str | None:
+    """Return the hash of a file, or of the names and contents of a folder; None if it is absent.
+
+    Args:
+        path: An output.
+    """
+    try:
+        if not path.is_dir():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        whole = hashlib.sha256()
+        for child in sorted(path.iterdir()):
+            whole.update(child.name.encode("utf-8", "surrogateescape") + b"\0")
+            whole.update((output_sha256(child) or "").encode())
+        return whole.hexdigest()
+    except OSError:
+        return None
+
+
 class WholeFile:
     """A text file that gets its name when it is complete.
 
@@ -220,17 +240,28 @@ class WholeFile:
         with self._reported():
             self._file.write(text)
 
+    def seal(self) -> Path | None:
+        """Make sure that the content is on the disk, and return where, or None for devices.
+
+        Raises:
+            OutputError: The disk is full, or the like.
+        """
+        with self._reported():
+            if not self._file.closed:
+                self._file.flush()
+                if self._hidden is not None:
+                    os.fsync(self._file.fileno())
+                self._file.close()
+        return self._hidden
+
     def finish(self) -> None:
         """Make sure that the content is on the disk, and give the file its name.
 
         Raises:
             OutputError: The disk is full, or the like.
         """
+        self.seal()
         with self._reported():
-            self._file.flush()
-            if self._hidden is not None:
-                os.fsync(self._file.fileno())
-            self._file.close()
             if self._hidden is not None:
                 self._hidden.replace(self.path)
                 self._hidden = None

@@ -18,9 +18,10 @@ from ocrcli.batch import Batch, BatchObserver, BatchRun, Task
 from ocrcli.document import Document, Page
 from ocrcli.errors import DeviceError, EarlierFailureError, OcrError
 from ocrcli.interruption import shielded, stoppable
-from ocrcli.manifest import Entry, output_sha256
+from ocrcli.journal import journal_path
+from ocrcli.manifest import Entry
 from ocrcli.options import Options
-from ocrcli.outputs import remove_stale
+from ocrcli.outputs import output_sha256, remove_stale
 from ocrcli.pipeline import Transcript
 from ocrcli.resumption import Resumption
 from ocrcli.writers import TextWriter
@@ -113,7 +114,10 @@ class ParallelRun:
         for document in part.documents:
             if document.output is not None and self._resumption.manifest is not None:
                 settings = self._resumption.settings or ""
-                self._resumption.manifest.done(document, Path(document.output), settings)
+                target = Path(document.output)
+                self._resumption.manifest.done(document, target, settings)
+                if document.status != "failed":
+                    journal_path(target).unlink(missing_ok=True)
 
     def _is_finished(self, task: Task, batch: Batch) -> bool:
         assert task.target is not None, "standard output belongs to one process"
@@ -172,7 +176,9 @@ def _start(options: Options) -> None:
 def _work(work: _Work) -> tuple[Batch, list[_Event]]:
     (worker,) = _worker
     recorder = _Recorder(work.index, work.count)
-    resumption = Resumption(None, work.settings, work.resumes, worker.options.retry)
+    resumption = Resumption(
+        None, work.settings, work.resumes, worker.options.retry, keeps_journals=True
+    )
     nowhere = Transcript(TextWriter(), lambda text: None)
     run = BatchRun(worker.options, worker.recogniser, nowhere, recorder, resumption)
     with stoppable():

@@ -40,12 +40,14 @@ class Resumption:
         settings: Fingerprint of the settings, or None when no account is kept.
         resumes: Whether finished work is skipped.
         retry: What is tried again all the same.
+        keeps_journals: Whether journals are left to whoever keeps the account.
     """
 
     manifest: Manifest | None = None
     settings: str | None = None
     resumes: bool = False
     retry: Retry = Retry.FAILED
+    keeps_journals: bool = False
 
     @classmethod
     @contextlib.contextmanager
@@ -95,7 +97,7 @@ class Resumption:
         """
         if self.manifest is not None:
             remove_stale(target)
-        if self.settings is None or document.source.pages_selected < 2:
+        if self.settings is None:
             yield NoJournal()
             return
         path = journal_path(target)
@@ -114,7 +116,7 @@ class Resumption:
         """
         if self.manifest is not None and self.settings is not None:
             self.manifest.done(document, target, self.settings)
-        if document.status != "failed":
+        if document.status != "failed" and not self.keeps_journals:
             journal.remove()
 
     def failed(self, error: OcrError) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ocrcli.errors import ExitCode, UsageError
 from ocrcli.inputs import Inputs, find_inputs
+from ocrcli.journal import is_sealed
 from ocrcli.manifest import written_unchanged
 from ocrcli.options import Options, OutputFormat
 from ocrcli.outputs import STDOUT, output_folder, plan_outputs
@@ -78,7 +79,9 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
         force=options.force,
         places=[file.place for file in inputs.files],
         mirrors=inputs.mirrors,
-        is_ours=lambda path: resumed and written_unchanged(folder or Path(), path),
+        is_ours=lambda path: (
+            resumed and (written_unchanged(folder or Path(), path) or is_sealed(path))
+        ),
         makes_folders=not options.dry_run,
     )
 

@@ -103,8 +103,8 @@ class SearchablePdf:
         about["keywords"] = "; ".join(filter(None, (about.get("keywords"), f"OCR: {NOTE}")))
         self._pdf.set_metadata({name: about[name] for name in _ABOUT if name in about})
 
-    def finish(self) -> None:
-        """Write the file and give it its name."""
+    def seal(self) -> Path | None:
+        """Write the file under a hidden name."""
         started = time.perf_counter()
         try:
             self._pdf.save(
@@ -116,12 +116,19 @@ class SearchablePdf:
             )
             with self._hidden.open("rb+") as file:
                 os.fsync(file.fileno())
-            self._hidden.replace(self._target)
         except OSError as error:
             raise unwritable(self._target, error) from error
         except _PDF_ERRORS as error:
             raise OutputError(f"cannot be written: {error}", source=str(self._target)) from error
         self.seconds += time.perf_counter() - started
+        return self._hidden
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        try:
+            self._hidden.replace(self._target)
+        except OSError as error:
+            raise unwritable(self._target, error) from error
 
     def __enter__(self) -> Self:
         """Return the sink."""

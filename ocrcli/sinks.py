@@ -28,6 +28,9 @@ class Sink(Protocol):
     def document(self, document: Document) -> None:
         """Take the end of the input."""
 
+    def seal(self) -> Path | None:
+        """Complete the output under a hidden name, and return that, or None for devices."""
+
     def finish(self) -> None:
         """Give the output its name."""
 
@@ -80,12 +83,17 @@ class TextFile:
         """Write the end of the input."""
         self._write(lambda: self._writer.document(document))
 
+    def seal(self) -> Path | None:
+        """Write the end of the output and make sure that all is on the disk."""
+        self._write(self._writer.end)
+        started = time.perf_counter()
+        hidden = self._file.seal()
+        self.seconds += time.perf_counter() - started
+        return hidden
+
     def finish(self) -> None:
         """Give the file its name."""
-        started = time.perf_counter()
-        self._file.write(self._writer.end())
         self._file.finish()
-        self.seconds += time.perf_counter() - started
 
     def __enter__(self) -> Self:
         """Return the sink."""
@@ -126,6 +134,10 @@ class PageFolder:
             with WholeFile(self._hidden / f"document{suffix_of(self._options.format)}") as file:
                 file.write(text)
                 file.finish()
+
+    def seal(self) -> Path | None:
+        """Return the folder: every file in it is complete."""
+        return self._hidden
 
     def finish(self) -> None:
         """Give the folder its name; an older one is replaced."""

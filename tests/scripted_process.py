@@ -4,6 +4,7 @@ The script is JSON in the variable SCRIPT:
     loop, long, error: numbers of pages that end so; retry: pages whose second reading is good
     kill: pages to read before the process kills itself
     signal: like kill, with the number of the signal
+    kill_after_rename: whether the process kills itself when an output has got its name
     wait: seconds that each page takes
     log: file that gets a line per page that is read
 """
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ocrcli.recogniser
+import ocrcli.resumption
 from ocrcli.cli import main
 from ocrcli.document import ModelFacts
 
@@ -93,6 +95,9 @@ class Recogniser:
 
 
 ocrcli.recogniser.ModelRecogniser = Recogniser
+
+if SCRIPT.get("kill_after_rename"):
+    ocrcli.resumption.Resumption.done = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

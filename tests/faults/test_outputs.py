@@ -134,3 +134,16 @@ def test_killed_run_loses_at_most_one_page(run_script, long_pdf, tmp_path, lefto
     assert set(read) == set(ALL_PAGES)
     assert len(read) <= PAGES + 1
     assert leftovers(out) == ["long.txt"]
+
+
+def test_run_that_is_killed_when_the_output_has_its_name_can_be_resumed(
+    run_script, pdf, tmp_path, leftovers
+):
+    arguments = ("transcribe", pdf, "-o", f"{tmp_path}/out/", "--resume")
+    killed = run_script(*arguments, script={"kill_after_rename": True})
+    assert killed.code == -signal.SIGKILL
+    assert "a.txt" in leftovers(tmp_path / "out")
+    log = tmp_path / "log"
+    assert run_script(*arguments, script={"log": str(log)}).code == 0
+    assert not log.exists()
+    assert leftovers(tmp_path / "out") == ["a.txt"]
