@@ -58,14 +58,15 @@ class PictureFile:
         # Given a path, Pillow maps uncompressed TIFFs into memory and then forgets to turn them.
         self._stream = path.open("rb")
         with warnings.catch_warnings():
-            # The number of pixels is checked here, with a message that names it.
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            # The number of pixels is checked here, with a message that names it; odd tags do not
+            # change what is read.
+            warnings.simplefilter("ignore")
             try:
                 self._image: Image.Image | None = Image.open(self._stream)
             except Image.DecompressionBombError:
                 # Pillow has a limit of its own, which the user cannot be told to raise.
                 self._image = None
-            except (OSError, SyntaxError, ValueError) as error:
+            except _DECODING_ERRORS as error:
                 self._stream.close()
                 # An error number comes from the system; without one it is the content's fault.
                 if isinstance(error, OSError) and error.errno:
