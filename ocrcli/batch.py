@@ -1,19 +1,40 @@
 """Several inputs, one after the other: a failure is recorded and the next input goes on."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from ocrcli.document import Document
-from ocrcli.errors import DeviceError, ExitCode, ModelError, OcrError, OutputError, PagesFailedError
+from ocrcli.errors import (
+    DamagedError,
+    DegradedError,
+    DeviceError,
+    EarlierFailureError,
+    ExitCode,
+    ModelError,
+    OcrError,
+    OutputError,
+    PagesFailedError,
+)
+from ocrcli.inputs import Input
+from ocrcli.interruption import shielded
+from ocrcli.manifest import Entry
 from ocrcli.options import Options
-from ocrcli.outputs import WholeFile
+from ocrcli.outputs import output_sha256
 from ocrcli.pages import Pages, open_pages
-from ocrcli.pipeline import Observer, Transcript, transcribe_document
+from ocrcli.pipeline import Observer, Reading, Transcript, transcribe_document
 from ocrcli.recogniser import Recogniser
-from ocrcli.writers import Writer, new_writer
+from ocrcli.resumption import Resumption
+from ocrcli.sinks import new_sink
+
+
+@dataclass(frozen=True)
+class Task:
+    """An input and where its transcript goes; None is standard output."""
+
+    input: Input
+    target: Path | None
 
 
 class BatchObserver(Observer, Protocol):
@@ -28,6 +49,9 @@ class BatchObserver(Observer, Protocol):
     def file_failed(self, error: OcrError) -> None:
         """Hear that an input failed, in part or as a whole."""
 
+    def file_resumed(self, name: str, entry: Entry) -> None:
+        """Hear that an input was finished by an earlier run."""
+
 
 @dataclass
 class Batch:
@@ -38,97 +62,162 @@ class Batch:
         documents: Inputs that could be opened and were worked on.
         errors: One per input that failed.
         write_seconds: Time spent on writing.
+        resumed: Results of earlier runs that were kept.
+        num_skipped: Inputs that were not attempted, because an earlier one failed.
+        strict: Whether doubtful pages make the run a failure.
     """
 
     num_inputs: int
     documents: list[Document] = field(default_factory=list)
     errors: list[OcrError] = field(default_factory=list)
     write_seconds: float = 0.0
+    resumed: list[Entry] = field(default_factory=list)
+    num_skipped: int = 0
+    strict: bool = False
+
+    @property
+    def num_degraded(self) -> int:
+        """Inputs with doubtful pages, and no worse."""
+        kept = sum(entry.status == "degraded" for entry in self.resumed)
+        return kept + sum(document.status == "degraded" for document in self.documents)
 
     @property
     def exit_code(self) -> ExitCode:
         """What the run ends with."""
-        if not self.errors:
-            return ExitCode.OK
-        return self.errors[0].exit_code if self.num_inputs == 1 else ExitCode.INPUTS_FAILED
+        if self.errors:
+            return self.errors[0].exit_code if self.num_inputs == 1 else ExitCode.INPUTS_FAILED
+        return ExitCode.DEGRADED if self.strict and self.num_degraded else ExitCode.OK
 
 
-def run_batch(
-    inputs: Sequence[str],
-    targets: Sequence[Path | None],
-    options: Options,
-    recogniser: Recogniser,
-    stdout: Transcript,
-    observer: BatchObserver,
-) -> Batch:
-    """Transcribe every input and return the account of it.
+class BatchRun:
+    """Works off the inputs of one run."""
 
-    Args:
-        inputs: Paths as the user gave them.
-        targets: Output of each input, None for standard output.
-        options: The settings.
-        recogniser: Reads the pages that carry ink.
-        stdout: The transcript on standard output.
-        observer: Told of everything.
+    def __init__(
+        self,
+        options: Options,
+        recogniser: Recogniser,
+        stdout: Transcript,
+        observer: BatchObserver,
+        resumption: Resumption,
+    ) -> None:
+        """Keep what all inputs share.
 
-    Raises:
-        ModelError: There is no usable model; no other input would fare better.
-        DeviceError: The same for the device.
-        OutputError: Standard output cannot be written.
-    """
-    batch = Batch(len(inputs))
-    for index, (name, target) in enumerate(zip(inputs, targets, strict=True), start=1):
-        try:
-            with open_pages(name, options.pages, options.password) as pages:
-                document = Document(pages.source, output=None if target is None else str(target))
-                batch.documents.append(document)
-                observer.file_started(document, index, len(inputs))
-                if target is None:
-                    transcribe_document(pages, recogniser, stdout, document, observer)
-                else:
-                    writer = new_writer(options.format)
-                    batch.write_seconds += _to_file(
-                        target, writer, pages, recogniser, document, observer
-                    )
-            observer.file_done(document)
-            if document.failed_pages:
-                failed = tuple(document.failed_pages)
-                raise PagesFailedError(failed, document.num_pages, source=name)
-        except OcrError as error:
-            if isinstance(error, ModelError | DeviceError) or _is_stdout(error, target):
-                raise
-            error.source = error.source or name
-            batch.errors.append(error)
-            observer.file_failed(error)
-            if target is None and not isinstance(error, PagesFailedError):
-                stdout.failure(error)
-    batch.write_seconds += stdout.seconds
-    return batch
+        Args:
+            options: The settings.
+            recogniser: Reads the pages that carry ink.
+            stdout: The transcript on standard output.
+            observer: Told of everything.
+            resumption: Knows what is finished.
+        """
+        self._options, self._recogniser = options, recogniser
+        self._stdout, self._observer, self._resumption = stdout, observer, resumption
+
+    def run(self, tasks: Sequence[Task]) -> Batch:
+        """Transcribe every input and return the account of it.
+
+        Args:
+            tasks: The inputs and their outputs.
+
+        Raises:
+            ModelError: There is no usable model; no other input would fare better.
+            DeviceError: The same for the device.
+            OutputError: Standard output cannot be written.
+            Stopped: The run was told to stop.
+        """
+        batch = Batch(len(tasks), strict=self._options.strict)
+        for index, task in enumerate(tasks, start=1):
+            try:
+                self._transcribe(task, index, batch)
+            except OcrError as error:
+                if isinstance(error, ModelError | DeviceError) or _is_stdout(error, task):
+                    raise
+                self._failed(error, task, batch)
+            if batch.errors and self._options.fail_fast:
+                batch.num_skipped = len(tasks) - index
+                break
+        batch.write_seconds += self._stdout.seconds
+        return batch
+
+    def _failed(self, error: OcrError, task: Task, batch: Batch) -> None:
+        error.source = error.source or task.input.name
+        if isinstance(error, DegradedError):
+            self._observer.file_failed(error)
+            return
+        batch.errors.append(error)
+        with shielded():
+            self._resumption.failed(error)
+        self._observer.file_failed(error)
+        if task.target is None and not isinstance(error, PagesFailedError):
+            self._stdout.failure(error)
+
+    def _transcribe(self, task: Task, index: int, batch: Batch) -> None:
+        options, source = self._options, task.input
+        with open_pages(
+            source.path, options.pages, options.password, files=options.files, name=source.name
+        ) as pages:
+            if options.strict and pages.source.is_repaired:
+                raise DamagedError(
+                    "the PDF is damaged and had to be repaired",
+                    next_action="leave out --strict to read what is left of it",
+                )
+            entry = self._resumption.finished(task.target, pages.source.sha256)
+            if entry is not None:
+                self._resumed(entry, source.name, batch)
+                return
+            document = Document(
+                pages.source,
+                output=None if task.target is None else str(task.target),
+                settings=self._resumption.settings,
+            )
+            batch.documents.append(document)
+            self._observer.file_started(document, index, batch.num_inputs)
+            if task.target is None:
+                reading = Reading.of(options)
+                transcribe_document(
+                    pages, self._recogniser, self._stdout, document, self._observer, reading
+                )
+            else:
+                batch.write_seconds += self._to_disk(task.target, pages, document)
+        self._observer.file_done(document)
+        self._judge(document)
+
+    def _resumed(self, entry: Entry, name: str, batch: Batch) -> None:
+        batch.resumed.append(entry)
+        self._observer.file_resumed(name, entry)
+        if entry.status == "failed":
+            raise EarlierFailureError
+
+    def _judge(self, document: Document) -> None:
+        """Raise what an input with pages that failed, or are doubtful, is reported as."""
+        if document.status == "failed":
+            failed = tuple(document.failed_pages or document.skipped_pages)
+            raise PagesFailedError(failed, document.num_pages)
+        if self._options.strict and document.num_degraded:
+            raise DegradedError(document.num_degraded, document.num_pages)
+
+    def _to_disk(self, target: Path, pages: Pages, document: Document) -> float:
+        """Write a document to an output of its own and return the seconds that took.
+
+        There is no output if not a single page could be transcribed.
+        """
+        with (
+            self._resumption.journal(target, document) as journal,
+            new_sink(target, pages, self._options) as sink,
+        ):
+            reading = Reading.of(self._options)
+            transcribe_document(
+                pages, self._recogniser, sink, document, self._observer, reading, journal
+            )
+            if document.num_missing == document.num_pages:
+                document.output = None
+                return sink.seconds
+            with shielded():
+                sealed = sink.seal()
+                journal.seal(None if sealed is None else output_sha256(sealed))
+                sink.finish()
+                self._resumption.done(document, target, journal)
+            return sink.seconds
 
 
-def _is_stdout(error: OcrError, target: Path | None) -> bool:
-    return target is None and isinstance(error, OutputError)
-
-
-def _to_file(
-    target: Path,
-    writer: Writer,
-    pages: Pages,
-    recogniser: Recogniser,
-    document: Document,
-    observer: BatchObserver,
-) -> float:
-    """Write a document to a file of its own and return the seconds that took.
-
-    The file stays away if not a single page could be transcribed.
-    """
-    with WholeFile(target) as file:
-        transcript = Transcript(writer, file.write)
-        transcribe_document(pages, recogniser, transcript, document, observer)
-        transcript.end()
-        started = time.perf_counter()
-        if len(document.failed_pages) < document.num_pages:
-            file.finish()
-        else:
-            document.output = None
-        return transcript.seconds + time.perf_counter() - started
+def _is_stdout(error: OcrError, task: Task) -> bool:
+    return task.target is None and isinstance(error, OutputError)

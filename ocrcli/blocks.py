@@ -38,13 +38,11 @@ _LIGATURES = {
     "\ufb05": "st",
     "\ufb06": "st",
 }
-_TEXT_TABLE = str.maketrans(
-    {
-        **{code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"},
-        **{ord(ligature): letters for ligature, letters in _LIGATURES.items()},
-        ord("\ufeff"): None,
-    }
-)
+_CONTROL_TABLE: dict[int, str | None] = {
+    **{code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r"},
+    ord("\ufeff"): None,
+}
+_TEXT_TABLE = _CONTROL_TABLE | {ord(ligature): text for ligature, text in _LIGATURES.items()}
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,9 @@ class ParsedPage:
     warnings: tuple[Notice, ...]
 
 
-def parse_markup(markup: str, width_pt: float, height_pt: float) -> ParsedPage:
+def parse_markup(
+    markup: str, width_pt: float, height_pt: float, *, raw: bool = False
+) -> ParsedPage:
     """Return the blocks of one page.
 
     Args:
@@ -63,6 +63,7 @@ def parse_markup(markup: str, width_pt: float, height_pt: float) -> ParsedPage:
             leading `<PAGE>` allowed.
         width_pt: Width of the page in points.
         height_pt: Height of the page in points.
+        raw: Whether ligatures stay as they are.
 
     Example:
         >>> parse_markup("<|det|>title [0, 0, 999, 99]<|/det|>Hello", 600, 800).blocks[0].text
@@ -73,29 +74,34 @@ def parse_markup(markup: str, width_pt: float, height_pt: float) -> ParsedPage:
     blocks = []
     if before.strip():
         found.append(Notice("text_outside_block", "the model wrote text outside any block"))
-        blocks.append(_block(BlockType.TEXT, before, None, None, found))
+        blocks.append(_block(BlockType.TEXT, before, None, None, found, raw))
     for piece in pieces:
         header = _HEADER.match(piece)
         if header is not None:
             kind = _block_type(header["label"], found)
             box = _box([int(number) for number in header["box"].split(",")], found)
             bbox = _to_points(box, width_pt, height_pt)
-            blocks.append(_block(kind, piece[header.end() :], box, bbox, found))
+            blocks.append(_block(kind, piece[header.end() :], box, bbox, found, raw))
             continue
         found.append(Notice("malformed_block", "the model wrote a block without a valid box"))
         broken = _BROKEN_HEADER.match(piece)
         kind = _block_type(broken["label"], found) if broken else BlockType.TEXT
         text = piece[broken.end() :] if broken else piece
-        blocks.append(_block(kind, text, None, None, found))
+        blocks.append(_block(kind, text, None, None, found, raw))
     return ParsedPage(tuple(block for block in blocks if block is not None), _once(found))
 
 
-def clean_text(text: str) -> str:
+def clean_text(text: str, *, raw: bool = False) -> str:
     """Return text in NFC with ligatures spelled out, without control characters or stray blanks.
 
     Lines stay as they are, but for blanks at their ends; empty lines at either end go.
+
+    Args:
+        text: The text.
+        raw: Whether ligatures stay as they are.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_TEXT_TABLE)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.translate(_CONTROL_TABLE if raw else _TEXT_TABLE)
     lines = [line.rstrip() for line in unicodedata.normalize("NFC", text).split("\n")]
     return "\n".join(lines).strip("\n")
 
@@ -106,11 +112,12 @@ def _block(
     box: tuple[int, int, int, int] | None,
     bbox: Box | None,
     found: list[Notice],
+    raw: bool,
 ) -> Block | None:
     bare = _STRAY_TOKEN.sub("", text)
     if bare != text:
         found.append(Notice("stray_token", "control tokens were removed from the text"))
-    bare = clean_text(bare.replace(_NO_TEXT, ""))
+    bare = clean_text(bare.replace(_NO_TEXT, ""), raw=raw)
     if "\ufffd" in bare:
         found.append(Notice("replacement_character", "some characters could not be decoded"))
     table = find_table(bare)

@@ -9,6 +9,7 @@ from typing import IO
 from ocrcli.batch import Batch
 from ocrcli.document import Document, Page, PageStatus
 from ocrcli.errors import OcrError, OutputError, printable
+from ocrcli.manifest import Entry
 from ocrcli.options import ProgressStyle
 from ocrcli.progress import JsonProgress, NoProgress, PlainProgress, Progress
 
@@ -61,8 +62,12 @@ class Console:
         What is said of every page of a document is said once, unless more detail was asked for.
         """
         name = document.source.name
-        if page.status is PageStatus.ERROR:
+        if page.status.is_failed:
             self._say("error", name, page.page_number, page.error or "failed", level=-1)
+        elif page.status is PageStatus.SKIPPED and ("", "skipped") not in self._warned:
+            self._warned.add(("", "skipped"))
+            detail = f"skipped, with all that follow: {page.error}"
+            self._say("error", name, page.page_number, detail, level=-1)
         for notice in page.warnings:
             key = (name, notice.code)
             if page.status.is_degraded or key not in self._warned or self._verbosity > 0:
@@ -78,6 +83,10 @@ class Console:
         """Print why an input failed."""
         self.error(error)
         self._progress.file_failed(error)
+
+    def file_resumed(self, name: str, entry: Entry) -> None:
+        """Show that an earlier run has finished an input."""
+        self._progress.file_resumed(name, entry)
 
     def batch_done(self, batch: Batch, seconds: float) -> None:
         """Close the progress display and sum up.

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ocrcli.ink import InkMap
+    from ocrcli.text_layer import Layer
 
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, measured from the top left corner of the page as displayed."""
@@ -25,6 +26,8 @@ class PageStatus(StrEnum):
         LOOP: The model began to repeat itself; the repetition was cut.
         SUSPECT: There is text, but the evidence speaks against it.
         ERROR: The page could not be transcribed.
+        TIMEOUT: The page was given up when its time was over.
+        SKIPPED: The page was not attempted, because the run or the file was stopped before.
     """
 
     OK = "ok"
@@ -34,11 +37,23 @@ class PageStatus(StrEnum):
     LOOP = "loop"
     SUSPECT = "suspect"
     ERROR = "error"
+    TIMEOUT = "timeout"
+    SKIPPED = "skipped"
 
     @property
     def is_degraded(self) -> bool:
         """Whether there is a result that needs a second look."""
         return self in _DEGRADED
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether an attempt ended without a result."""
+        return self in (PageStatus.ERROR, PageStatus.TIMEOUT)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no result, attempted or not."""
+        return self.is_failed or self is PageStatus.SKIPPED
 
 
 _DEGRADED = frozenset({PageStatus.EMPTY, PageStatus.TRUNCATED, PageStatus.LOOP, PageStatus.SUSPECT})
@@ -121,10 +136,14 @@ class PageImage:
     Attributes:
         pixels: Grey values 0 (black) to 255 (white), uint8 [height, width].
         facts: What else is known of the page.
+        deadline: When to give the page up, in seconds of `time.monotonic`, or None.
+        layer: Text that the page carries, where it was looked for.
     """
 
     pixels: "NDArray[np.uint8]"
     facts: PageFacts
+    deadline: float | None = None
+    layer: "Layer | None" = None
 
     @property
     def page_number(self) -> int:
@@ -139,10 +158,12 @@ class PageFailure:
     Attributes:
         facts: What is known of the page; its size may be missing.
         message: What went wrong, in one sentence.
+        status: ERROR, TIMEOUT or SKIPPED.
     """
 
     facts: PageFacts
     message: str
+    status: PageStatus = PageStatus.ERROR
 
     @property
     def page_number(self) -> int:
@@ -229,7 +250,9 @@ class Page:
         tokens: Tokens read and written.
         seconds: Wall time by stage.
         confidence: Token probabilities, or None if no model was asked.
-        error: What went wrong, for status "error" only.
+        error: What went wrong, for pages without a result only.
+        attempts: Times the model read the page.
+        mode: "page" for pages read from their picture, "text-layer" for text taken from the file.
     """
 
     page_number: int
@@ -244,6 +267,8 @@ class Page:
     seconds: PageSeconds = PageSeconds()
     confidence: Confidence | None = None
     error: str | None = None
+    attempts: int = 1
+    mode: str = "page"
 
 
 @dataclass(frozen=True)
@@ -289,10 +314,12 @@ class Document:
         model: The model that was used, or None if no page needed one.
         output: Path of the transcript, or None for standard output.
         statuses: Number of pages per status.
-        failed_pages: Numbers of the pages with status "error".
+        failed_pages: Numbers of the pages with status "error" or "timeout".
+        skipped_pages: Numbers of the pages with status "skipped".
         tokens: Tokens of all pages.
         stages: Seconds of all pages by stage.
         seconds: Wall time from opening the input to the last page.
+        settings: Fingerprint of the settings, where one was made.
     """
 
     source: Source
@@ -300,15 +327,19 @@ class Document:
     output: str | None = None
     statuses: dict[PageStatus, int] = field(default_factory=dict)
     failed_pages: list[int] = field(default_factory=list)
+    skipped_pages: list[int] = field(default_factory=list)
     tokens: TokenCounts = TokenCounts()
     stages: PageSeconds = PageSeconds()
     seconds: float = 0.0
+    settings: str | None = None
 
     def add(self, page: Page) -> None:
         """Count a page."""
         self.statuses[page.status] = self.statuses.get(page.status, 0) + 1
-        if page.status is PageStatus.ERROR:
+        if page.status.is_failed:
             self.failed_pages.append(page.page_number)
+        elif page.status is PageStatus.SKIPPED:
+            self.skipped_pages.append(page.page_number)
         self.tokens += page.tokens
         self.stages += page.seconds
 
@@ -322,13 +353,18 @@ class Document:
         return sum(self.statuses.values())
 
     @property
+    def num_missing(self) -> int:
+        """Pages without a result."""
+        return len(self.failed_pages) + len(self.skipped_pages)
+
+    @property
     def num_degraded(self) -> int:
         """Pages whose transcript needs a second look."""
         return sum(count for status, count in self.statuses.items() if status.is_degraded)
 
     @property
     def status(self) -> str:
-        """Return "failed" or "degraded" if any page is, else "ok"."""
-        if self.failed_pages:
+        """Return "failed" if a page has no result, else "degraded" or "ok"."""
+        if self.num_missing:
             return "failed"
         return "degraded" if self.num_degraded else "ok"

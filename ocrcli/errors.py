@@ -20,9 +20,10 @@ class ExitCode(IntEnum):
         ENCRYPTED: A password is missing or wrong.
         MODEL: The model is missing or does not fit.
         DEVICE: The device is unavailable or out of memory.
-        DEGRADED: Kept for results that are complete but doubtful.
+        DEGRADED: With --strict: complete, but pages are doubtful.
         PAGES_FAILED: Pages of a single input could not be transcribed.
         UNEXPECTED: An error that is ours.
+        TIMEOUT: The time limit for the whole run was reached.
         INTERRUPTED: Stopped by Ctrl-C.
         READER_GONE: The program reading the transcript closed the pipe.
         TERMINATED: Stopped by SIGTERM.
@@ -40,6 +41,7 @@ class ExitCode(IntEnum):
     DEGRADED = 9
     PAGES_FAILED = 10
     UNEXPECTED = 70
+    TIMEOUT = 124
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
@@ -87,11 +89,21 @@ class OcrError(Exception):
         self.source = source
         self.next_action = self.default_action if next_action is None else next_action
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let errors travel between processes, whatever their constructors ask for."""
+        return _restored, (type(self), dict(self.__dict__))
+
     def __str__(self) -> str:
         """Return `FILE: message; next action`, leaving out what is unknown."""
         where = f"{self.source}: " if self.source else ""
         advice = f"; {self.next_action}" if self.next_action else ""
         return f"{where}{self.message}{advice}"
+
+
+def _restored(kind: type[OcrError], facts: dict[str, object]) -> OcrError:
+    error = kind.__new__(kind)
+    error.__dict__.update(facts)
+    return error
 
 
 class UsageError(OcrError):
@@ -170,3 +182,32 @@ class PagesFailedError(OcrError):
             f"(page {shown}{more})",
             source=source,
         )
+
+
+class EarlierFailureError(PagesFailedError):
+    """A document whose pages failed in an earlier run, and that is not tried again."""
+
+    def __init__(self, *, source: str | None = None) -> None:
+        """Say so; which pages it were is in the output."""
+        super().__init__((), 0, source=source)
+        self.message = "pages failed in an earlier run"
+        self.next_action = "use --retry failed"
+
+
+class DegradedError(OcrError):
+    """A document with doubtful pages, where none was to be tolerated."""
+
+    exit_code = ExitCode.DEGRADED
+    kind = "degraded"
+
+    def __init__(self, num_degraded: int, pages_total: int, *, source: str | None = None) -> None:
+        """Store how many pages are doubtful."""
+        super().__init__(f"{num_degraded} of {pages_total} pages are doubtful", source=source)
+
+
+class RunTimeoutError(OcrError):
+    """The whole run took too long."""
+
+    exit_code = ExitCode.TIMEOUT
+    kind = "timeout"
+    default_action = "give --timeout more seconds, or go on with --resume"

@@ -35,10 +35,70 @@ def describe_model(path: Path | None) -> str:
             f"bytes: {file.size}",
             *(f"about.{key}: {value}" for key, value in sorted(file.metadata.items())),
         ]
+    lines += [f"warning: unknown setting {key}" for key in config.unknown_keys]
     lines += _flat("config", asdict(config))
     lines += _flat("reading", asdict(PageSize()))
     lines += _flat("limits", asdict(GenerationLimits.for_model(config)))
     return "\n".join(lines)
+
+
+def list_models(chosen: Path | None) -> str:
+    """Return the shipped model, and the one that is set, a line each.
+
+    Args:
+        chosen: What the settings name, or None.
+
+    Raises:
+        ModelError: A model is missing.
+    """
+    from ocrcli.models import CheckpointError, find_model
+
+    lines = []
+    for path in dict.fromkeys((None, chosen)):
+        try:
+            files = find_model(path)
+        except (CheckpointError, OSError) as error:
+            raise ModelError(str(error)) from error
+        mark = "*" if path == chosen else " "
+        size = sum(file.stat().st_size for file in files.weights)
+        lines.append(f"{mark} {files.name}: {size / 1e6:.1f} MB, {files.weights[0].parent}")
+    return "\n".join(lines)
+
+
+def verify_model(path: Path | None) -> str:
+    """Load a model and return what was found, one fact per line.
+
+    Args:
+        path: Folder or safetensors file; None for the model that is shipped.
+
+    Raises:
+        ModelError: The model is missing, damaged, or its parts do not fit.
+    """
+    from ocrcli.models import CheckpointError, load_model, model_facts
+    from ocrcli.tokenizer import Tokenizer
+
+    try:
+        loaded = load_model(path)
+        tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+        weights = model_facts(loaded.files)
+    except (CheckpointError, OSError, ValueError) as error:
+        raise ModelError(str(error)) from error
+    tokens = loaded.config.tokens
+    pairs = (
+        ("eos", tokenizer.eos_id, tokens.eos),
+        ("image", tokenizer.image_id, tokens.image),
+        ("page", tokenizer.page_id, tokens.page),
+    )
+    for name, in_tokenizer, in_config in pairs:
+        if in_config is not None and in_tokenizer != in_config:
+            raise ModelError(
+                f"{loaded.files.name}: id of {name} is {in_tokenizer} in tokenizer.json and "
+                f"{in_config} in config.json; they must be equal"
+            )
+    lines = [f"model: {loaded.files.name}"]
+    lines += [f"sha256: {file.sha256}  {file.path.name}" for file in weights]
+    lines += [f"warning: unknown setting {key}" for key in loaded.config.unknown_keys]
+    return "\n".join([*lines, "verified: all tensors are there and fit"])
 
 
 def _flat(name: str, values: Mapping[str, object]) -> Iterator[str]:

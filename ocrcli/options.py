@@ -1,17 +1,18 @@
 """The settings of one run, read once and then passed down unchanged.
 
-Flags win over the environment, the environment over defaults; both are settled here and nowhere
-else.
+Where they come from, be it flags, the environment or files, is settled in `settings`.
 """
 
-import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
 from ocrcli.errors import UsageError
+from ocrcli.textstyle import Formulas, Hyphens, Layout, Margins, PageMarks, Tables, TextStyle
+
+MAX_PIXELS = 120_000_000
+"""Pictures with more pixels are refused before they are decoded, unless told otherwise."""
 
 
 class OutputFormat(StrEnum):
@@ -20,6 +21,9 @@ class OutputFormat(StrEnum):
     TXT = "txt"
     MD = "md"
     JSONL = "jsonl"
+    HOCR = "hocr"
+    ALTO = "alto"
+    PDF = "pdf"
 
 
 class Device(StrEnum):
@@ -128,6 +132,43 @@ class PageSelection:
         return tuple(sorted(chosen))
 
 
+class Retry(StrEnum):
+    """Which unfinished results of an earlier run are tried again when it is resumed."""
+
+    FAILED = "failed"
+    DEGRADED = "degraded"
+    ALL = "all"
+
+
+class TextLayer(StrEnum):
+    """Whether the text that a PDF carries is taken instead of reading the page.
+
+    Attributes:
+        IGNORE: Never.
+        AUTO: Where it is clean and covers the page.
+        PREFER: Wherever there is any.
+    """
+
+    IGNORE = "ignore"
+    AUTO = "auto"
+    PREFER = "prefer"
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """What of a file becomes a page.
+
+    Attributes:
+        all_frames: Whether every frame of an animated picture is a page.
+        max_pixels: Pictures with more pixels are refused.
+        with_text: Whether the text that a PDF carries is looked at.
+    """
+
+    all_frames: bool = False
+    max_pixels: int = MAX_PIXELS
+    with_text: bool = False
+
+
 @dataclass(frozen=True)
 class Options:
     """Everything a run can be told; the defaults are the program's defaults.
@@ -146,7 +187,28 @@ class Options:
         pages_in_flight: Pages worked on at once; None for what the model is published with.
         max_tokens: Tokens after which a page is cut; None for what the model is published with.
         threads: CPU threads; None leaves the choice to PyTorch.
-        force: Whether existing outputs are replaced.
+        jobs: Inputs worked on at once, each by a process of its own.
+        force: Whether existing outputs are replaced, and finished work is done again.
+        strict: Whether doubtful pages and repaired files are failures.
+        fail_fast: Whether the first failure ends the run.
+        attempts: Times a page that loops or is cut is read, 1 or 2.
+        page_timeout: Seconds after which a page is given up; None for never.
+        file_timeout: Seconds after which the rest of a file is given up; None for never.
+        timeout: Seconds after which the run is stopped; None for never.
+        dry_run: Whether the work is only listed.
+        resume: Whether finished work is skipped; None for folders only.
+        retry: What is tried again when resuming.
+        all_frames: Whether every frame of an animated picture is a page.
+        max_pixels: Pictures with more pixels are refused.
+        split_pages: Whether every page gets a file of its own.
+        page_marks: What stands between pages.
+        layout: Order and place of the blocks.
+        dehyphenate: Whether words broken by a line end are mended.
+        tables: How tables are written.
+        math: How formulas are written.
+        headers: What happens to page headers, footers and page numbers.
+        raw: Whether ligatures stay as the model wrote them.
+        text_layer: Whether text that a PDF carries is used.
         verbosity: -1 quiet, 0 normal, 1 more detail, 2 with tracebacks.
         password: Password of encrypted PDFs; never shown.
     """
@@ -163,7 +225,28 @@ class Options:
     pages_in_flight: int | None = None
     max_tokens: int | None = None
     threads: int | None = None
+    jobs: int = 1
     force: bool = False
+    strict: bool = False
+    fail_fast: bool = False
+    attempts: int = 2
+    page_timeout: float | None = None
+    file_timeout: float | None = None
+    timeout: float | None = None
+    dry_run: bool = False
+    resume: bool | None = None
+    retry: Retry = Retry.FAILED
+    all_frames: bool = False
+    max_pixels: int = MAX_PIXELS
+    split_pages: bool = False
+    page_marks: PageMarks = PageMarks.AUTO
+    layout: Layout = Layout.READING
+    dehyphenate: Hyphens = Hyphens.AUTO
+    tables: Tables = Tables.AUTO
+    math: Formulas = Formulas.LATEX
+    headers: Margins = Margins.KEEP
+    raw: bool = False
+    text_layer: TextLayer = TextLayer.IGNORE
     verbosity: int = 0
     password: str | None = field(default=None, repr=False)
 
@@ -176,35 +259,23 @@ class Options:
         _check_range("--pages-in-flight", self.pages_in_flight, 1, 1024)
         _check_range("--max-tokens", self.max_tokens, 1, 32768)
         _check_range("--threads", self.threads, 1, 1024)
+        _check_range("--jobs", self.jobs, 1, 256)
+        _check_range("--attempts", self.attempts, 1, 2)
+        _check_range("--max-pixels", self.max_pixels, 1, 178_000_000)
+        for name in ("page_timeout", "file_timeout", "timeout"):
+            _check_range(f"--{name.replace('_', '-')}", getattr(self, name), 0.001, 10**8)
 
+    @property
+    def files(self) -> FileOptions:
+        """What of a file becomes a page."""
+        with_text = self.text_layer is not TextLayer.IGNORE
+        return FileOptions(self.all_frames, self.max_pixels, with_text)
 
-@dataclass(frozen=True)
-class Environment:
-    """What the environment sets: the variables that begin with `OCRCLI_`.
-
-    Attributes:
-        model: `OCRCLI_MODEL`.
-        device: `OCRCLI_DEVICE`.
-        password: `OCRCLI_PDF_PASSWORD`.
-    """
-
-    model: Path | None = None
-    device: Device | None = None
-    password: str | None = field(default=None, repr=False)
-
-    @classmethod
-    def read(cls, variables: Mapping[str, str] = os.environ) -> "Environment":
-        """Return the settings found in `variables`; empty values count as unset.
-
-        Raises:
-            UsageError: A value has no meaning.
-        """
-        model = variables.get("OCRCLI_MODEL")
-        device = variables.get("OCRCLI_DEVICE")
-        return cls(
-            model=Path(model) if model else None,
-            device=choice(Device, "OCRCLI_DEVICE", device) if device else None,
-            password=variables.get("OCRCLI_PDF_PASSWORD") or None,
+    @property
+    def style(self) -> TextStyle:
+        """The choices that the text of a page depends on."""
+        return TextStyle(
+            self.layout, self.dehyphenate, self.tables, self.math, self.headers, self.raw
         )
 
 
@@ -219,6 +290,7 @@ def _page_number(text: str, whole: str) -> int:
     return int(text)
 
 
-def _check_range(name: str, value: int | None, low: int, high: int) -> None:
+def _check_range(name: str, value: float | None, low: float, high: int) -> None:
+    # Written so that NaN is refused too.
     if value is not None and not low <= value <= high:
         raise UsageError(f"{name} must lie in {low}..{high}, got {value}", next_action="")

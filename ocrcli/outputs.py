@@ -4,10 +4,12 @@ A file appears under its name when it is complete, or not at all.
 """
 
 import contextlib
+import hashlib
 import os
+import shutil
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Self
 
@@ -17,8 +19,30 @@ STDOUT = "-"
 """Given as an output, this means standard output."""
 
 
+def output_folder(output: str | None, num_inputs: int, *, mirrors: bool = False) -> Path | None:
+    """Return the folder that an output names, or None if it is a file or standard output.
+
+    Args:
+        output: What the user asked for.
+        num_inputs: Number of inputs.
+        mirrors: Whether an input is a folder, whose files get a folder in any case.
+    """
+    if output is None or output == STDOUT:
+        return None
+    is_folder = num_inputs > 1 or mirrors or output.endswith(("/", os.sep))
+    return Path(output) if is_folder or Path(output).is_dir() else None
+
+
 def plan_outputs(
-    inputs: Sequence[str], output: str | None, suffix: str, *, force: bool
+    inputs: Sequence[str],
+    output: str | None,
+    suffix: str,
+    *,
+    force: bool,
+    places: Sequence[str] | None = None,
+    mirrors: bool = False,
+    is_ours: Callable[[Path], bool] = lambda path: False,
+    makes_folders: bool = True,
 ) -> list[Path | None]:
     """Return the file each input is transcribed to, None for standard output.
 
@@ -31,6 +55,11 @@ def plan_outputs(
         output: What the user asked for.
         suffix: Suffix of the format, such as ".txt".
         force: Whether existing files may be replaced.
+        places: Path of each output inside a folder, before its suffix is replaced; None for the
+            names of the inputs.
+        mirrors: Whether an input is a folder.
+        is_ours: Tells files that may be replaced without `force`.
+        makes_folders: Whether the folders of the outputs are made and checked.
 
     Raises:
         UsageError: Two inputs would share a file, or an input would be overwritten.
@@ -38,22 +67,31 @@ def plan_outputs(
     """
     if output is None or output == STDOUT:
         return [None] * len(inputs)
-    is_folder = len(inputs) > 1 or output.endswith(("/", os.sep)) or Path(output).is_dir()
-    if is_folder and Path(output).exists() and not Path(output).is_dir():
+    folder = output_folder(output, len(inputs), mirrors=mirrors)
+    if folder is not None and folder.exists() and not folder.is_dir():
         raise OutputError("is not a folder", source=output, next_action="choose another folder")
-    paths = _names_in(Path(output), inputs, suffix) if is_folder else [Path(output)]
+    if folder is None:
+        paths = [Path(output)]
+    else:
+        places = places or [Path(name).name for name in inputs]
+        paths = _names_in(folder, inputs, places, suffix)
     _refuse_inputs(paths, inputs)
     for path in paths:
-        _check_target(path, force)
+        if not _is_special(path):
+            _check_existing(path, force=force, is_ours=is_ours, may_be_folder=not suffix)
+            if makes_folders:
+                _check_folder(path)
     return list(paths)
 
 
-def _names_in(folder: Path, inputs: Sequence[str], suffix: str) -> list[Path]:
-    short = [Path(name).stem + suffix for name in inputs]
+def _names_in(
+    folder: Path, inputs: Sequence[str], places: Sequence[str], suffix: str
+) -> list[Path]:
+    short = [str(Path(place).with_suffix("")) + suffix for place in places]
     taken = _group(short)
     names = [
-        short[index] if len(taken[_key(short[index])]) == 1 else Path(name).name + suffix
-        for index, name in enumerate(inputs)
+        short[index] if len(taken[_key(short[index])]) == 1 else place + suffix
+        for index, place in enumerate(places)
     ]
     for clashing in _group(names).values():
         if len(clashing) > 1:
@@ -88,19 +126,22 @@ def _refuse_inputs(paths: Sequence[Path], inputs: Sequence[str]) -> None:
             )
 
 
-def _check_target(path: Path, force: bool) -> None:
-    if path.is_dir():
+def _check_existing(
+    path: Path, *, force: bool, is_ours: Callable[[Path], bool], may_be_folder: bool
+) -> None:
+    if path.is_dir() and not may_be_folder:
         raise OutputError("is a folder", source=str(path), next_action="choose another output")
-    if _is_special(path):
-        return
-    if path.exists() and not force:
+    if path.exists() and not force and not is_ours(path):
         raise OutputError(
             "exists already", source=str(path), next_action="use --force to replace it"
         )
+
+
+def _check_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
+        raise unwritable(path, error) from error
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise OutputError("cannot be written: the folder is read-only", source=str(path))
 
@@ -109,8 +150,53 @@ def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _unwritable(path: Path, error: OSError) -> OutputError:
+def unwritable(path: Path, error: OSError) -> OutputError:
+    """Return what to raise when the system refuses to write a file."""
     return OutputError(f"cannot be written: {error.strerror or error}", source=str(path))
+
+
+def hidden_name(target: Path) -> Path:
+    """Return the name under which this process writes an output until it is whole.
+
+    Args:
+        target: The output.
+    """
+    return target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+
+
+def remove_stale(target: Path) -> None:
+    """Remove what processes that were killed have left of an output.
+
+    Only for folders that are locked: another process may be writing elsewhere.
+
+    Args:
+        target: The output.
+    """
+    start = f".{target.name[:200]}."
+    for path in target.parent.iterdir():
+        name = path.name
+        is_left = name.startswith(start) and name.endswith((".tmp", ".old"))
+        if is_left and name[len(start) :].partition(".")[0].isdigit():
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def output_sha256(path: Path) -> str | None:
+    """Return the hash of a file, or of the names and contents of a folder; None if it is absent.
+
+    Args:
+        path: An output.
+    """
+    try:
+        if not path.is_dir():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        whole = hashlib.sha256()
+        for child in sorted(path.iterdir()):
+            whole.update(child.name.encode("utf-8", "surrogateescape") + b"\0")
+            whole.update((output_sha256(child) or "").encode())
+        return whole.hexdigest()
+    except OSError:
+        return None
 
 
 class WholeFile:
@@ -132,7 +218,7 @@ class WholeFile:
         self.path = path
         self._hidden: Path | None = None
         if not _is_special(path):
-            self._hidden = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+            self._hidden = hidden_name(path)
         with self._reported():
             self._file: IO[str] = (self._hidden or path).open(
                 "w", encoding="utf-8", errors="backslashreplace", newline="\n"
@@ -143,7 +229,7 @@ class WholeFile:
         try:
             yield
         except OSError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(self.path, error) from error
 
     def write(self, text: str) -> None:
         """Add text.
@@ -154,17 +240,28 @@ class WholeFile:
         with self._reported():
             self._file.write(text)
 
+    def seal(self) -> Path | None:
+        """Make sure that the content is on the disk, and return where, or None for devices.
+
+        Raises:
+            OutputError: The disk is full, or the like.
+        """
+        with self._reported():
+            if not self._file.closed:
+                self._file.flush()
+                if self._hidden is not None:
+                    os.fsync(self._file.fileno())
+                self._file.close()
+        return self._hidden
+
     def finish(self) -> None:
         """Make sure that the content is on the disk, and give the file its name.
 
         Raises:
             OutputError: The disk is full, or the like.
         """
+        self.seal()
         with self._reported():
-            self._file.flush()
-            if self._hidden is not None:
-                os.fsync(self._file.fileno())
-            self._file.close()
             if self._hidden is not None:
                 self._hidden.replace(self.path)
                 self._hidden = None

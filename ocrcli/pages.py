@@ -1,47 +1,40 @@
 """Files to page images, one page at a time.
 
-This is the only module that knows PyMuPDF, and with it what a PDF is. A page that cannot be turned
-into a picture becomes a record of its own: as many records come out as pages were asked for.
+Only this module reads PDFs; it shares its knowledge of PyMuPDF with the writer of searchable ones.
+A page that cannot be turned into a picture becomes a record of its own: as many records come out as
+pages were asked for.
 """
 
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
 import numpy as np
 import pymupdf
+from PIL import Image
 
 from ocrcli.document import Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import DamagedError, EncryptedError, InputError
+from ocrcli.file_type import file_type
 from ocrcli.ink import ink_map
-from ocrcli.options import PageSelection
+from ocrcli.options import FileOptions, PageSelection
 from ocrcli.pictures import PictureError, PictureFile
 from ocrcli.raster import Grey, PageSize, dark_on_light
+from ocrcli.text_layer import Layer, read_layer
 
 LOW_DPI = 90.0
 """Below this resolution small print is lost, and the page says so."""
 
-_HEAD_BYTES = 1024
 _POINTS_PER_INCH = 72.0
 _MAX_DECODED_BYTES = 2 << 30
 _MAX_WHOLE_DECODED_BYTES = 512 << 20
 _WHOLE_IMAGE_FILTERS = ("JPXDecode", "JBIG2Decode")
 _PDF_ERRORS = (RuntimeError, ValueError, OSError, MemoryError, pymupdf.mupdf.FzErrorBase)
-_PICTURE_MAGIC = (
-    b"\x89PNG\r\n\x1a\n",
-    b"\xff\xd8\xff",
-    b"GIF87a",
-    b"GIF89a",
-    b"II*\x00",
-    b"MM\x00*",
-    b"II+\x00",
-    b"MM\x00+",
-    b"BM",
-)
 
 
 class _PageError(Exception):
@@ -52,7 +45,7 @@ class _PageFile(Protocol):
     num_pages: int
     notices: tuple[Notice, ...]
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]: ...
+    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, Layer | None]: ...
 
     def close(self) -> None: ...
 
@@ -79,13 +72,24 @@ class Pages:
 
     def __iter__(self) -> Iterator[PageImage | PageFailure]:
         """Yield one record per selected page; a page is loaded when it is asked for."""
-        for page_number in self.page_numbers:
-            started = time.perf_counter()
-            yield self._load(page_number, started)
+        yield from self.without(())
 
-    def _load(self, page_number: int, started: float) -> PageImage | PageFailure:
+    def without(self, page_numbers: Container[int]) -> Iterator[PageImage | PageFailure]:
+        """Yield the selected pages that are not among the given ones."""
+        for page_number in self.page_numbers:
+            if page_number not in page_numbers:
+                yield self._load(page_number, time.perf_counter())
+
+    def smaller(self, page_number: int) -> PageImage | PageFailure:
+        """Return a page once more, drawn a tenth smaller than usual."""
+        size = replace(self._size, long_side=self._size.long_side * 9 // 10)
+        return self._load(page_number, time.perf_counter(), size)
+
+    def _load(
+        self, page_number: int, started: float, size: PageSize | None = None
+    ) -> PageImage | PageFailure:
         try:
-            drawn, facts = self._file.draw(page_number, self._size)
+            drawn, facts, layer = self._file.draw(page_number, size or self._size)
         except (_PageError, PictureError) as error:
             return PageFailure(PageFacts(page_number), str(error))
         pixels, was_inverted = dark_on_light(drawn)
@@ -112,7 +116,27 @@ class Pages:
                 warnings=tuple(notices),
                 seconds=time.perf_counter() - started,
             ),
+            layer=layer,
         )
+
+    @property
+    def is_pdf(self) -> bool:
+        """Whether the file is a PDF."""
+        return isinstance(self._file, _PdfFile)
+
+    def pdf_copy(self) -> pymupdf.Document:
+        """Return the PDF opened once more, to be changed and saved under another name."""
+        assert isinstance(self._file, _PdfFile), "only PDFs can be copied as such"
+        return self._file.reopen()
+
+    def picture(self, page_number: int) -> Image.Image:
+        """Return a page of a picture file in its own size and colours, upright.
+
+        Raises:
+            PictureError: The picture is damaged or too large.
+        """
+        assert isinstance(self._file, _Pictures), "pages of PDFs are no pictures"
+        return self._file.original(page_number)
 
     def close(self) -> None:
         """Close the file."""
@@ -137,16 +161,20 @@ def open_pages(
     selection: PageSelection | None = None,
     password: str | None = None,
     size: PageSize | None = None,
+    files: FileOptions | None = None,
+    name: str | None = None,
 ) -> Pages:
     """Open a PDF or a picture and return its pages, to be iterated over once or several times.
 
     The type is read from the file's first bytes, not from its name.
 
     Args:
-        path: A PDF, PNG, JPEG, TIFF, WebP, BMP or GIF file.
+        path: A PDF, PNG, JPEG, TIFF, WebP, BMP, GIF or JPEG 2000 file.
         selection: Pages to read; None for all.
         password: Password of an encrypted PDF. The empty one is tried first.
         size: The size at which pages are read; None for the usual one.
+        files: Frames, size limits and text layers; None for the defaults.
+        name: What to call the file; None for its path.
 
     Raises:
         InputError: The file is missing, unreadable or of no supported type.
@@ -154,12 +182,13 @@ def open_pages(
         EncryptedError: A password is needed, or the given one is wrong.
         UsageError: A selected page does not exist.
     """
-    name, path = os.fspath(path), Path(path)
+    name, path, files = name or os.fspath(path), Path(path), files or FileOptions()
     try:
-        kind = _sniff(path, name)
-        opened: _PageFile = (
-            _PdfFile(path, name, password) if kind == "pdf" else _Pictures(path, name)
-        )
+        opened: _PageFile
+        if file_type(path, name) == "pdf":
+            opened = _PdfFile(path, name, password, with_text=files.with_text)
+        else:
+            opened = _Pictures(path, name, files)
         sha256 = _sha256(path)
     except OSError as error:
         reason = error.strerror or str(error)
@@ -173,26 +202,6 @@ def open_pages(
     return Pages(opened, source, page_numbers, size or PageSize())
 
 
-def _sniff(path: Path, name: str) -> str:
-    if path.is_dir():
-        raise InputError("is a folder", source=name, next_action="name the files in it")
-    with path.open("rb") as file:
-        head = file.read(_HEAD_BYTES)
-    if not head:
-        raise DamagedError("the file is empty", source=name)
-    if b"%PDF" in head:
-        return "pdf"
-    if head.startswith(_PICTURE_MAGIC) or (head[:4] == b"RIFF" and head[8:12] == b"WEBP"):
-        return "picture"
-    if path.suffix.lower() == ".pdf":
-        raise DamagedError("named like a PDF, but its content is something else", source=name)
-    raise InputError(
-        "the content is of no supported type",
-        source=name,
-        next_action="supported are PDF, PNG, JPEG, TIFF, WebP, BMP and GIF",
-    )
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -201,13 +210,19 @@ def _sha256(path: Path) -> str:
 class _Pictures:
     """A picture file behind the interface that PDFs share."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._file = PictureFile(path, name)
+    def __init__(self, path: Path, name: str, files: FileOptions) -> None:
+        self._file = PictureFile(
+            path, name, all_frames=files.all_frames, max_pixels=files.max_pixels
+        )
         self.num_pages, self.notices = self._file.num_pages, self._file.notices
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]:
+    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, None]:
         pixels, dpi, (width_pt, height_pt) = self._file.load(page_number - 1, size)
-        return pixels, PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
+        facts = PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
+        return pixels, facts, None
+
+    def original(self, page_number: int) -> Image.Image:
+        return self._file.original(page_number - 1)
 
     def close(self) -> None:
         self._file.close()
@@ -216,7 +231,10 @@ class _Pictures:
 class _PdfFile:
     """An opened PDF."""
 
-    def __init__(self, path: Path, name: str, password: str | None) -> None:
+    def __init__(
+        self, path: Path, name: str, password: str | None, *, with_text: bool = False
+    ) -> None:
+        self._path, self._password, self._with_text = path, password, with_text
         # The library prints its complaints by itself; they are collected per page instead.
         pymupdf.TOOLS.mupdf_display_errors(False)
         pymupdf.TOOLS.mupdf_display_warnings(False)
@@ -253,7 +271,13 @@ class _PdfFile:
             raise DamagedError("the PDF is damaged and no page could be recovered", source=name)
         raise DamagedError("the PDF has zero pages", source=name)
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]:
+    def reopen(self) -> pymupdf.Document:
+        pdf = _open_pdf(self._path)
+        if pdf.needs_pass:
+            pdf.authenticate(self._password or "")
+        return pdf
+
+    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, Layer | None]:
         pymupdf.TOOLS.reset_mupdf_warnings()
         try:
             page = self._pdf.load_page(page_number - 1)
@@ -263,6 +287,7 @@ class _PdfFile:
             dpi = size.dpi_for(width_pt / _POINTS_PER_INCH, height_pt / _POINTS_PER_INCH)
             pixels = _render(page, dpi, size.long_side)
             label, rotation = _label(page), int(page.rotation)
+            layer = read_layer(page) if self._with_text else None
             complaints = pymupdf.TOOLS.mupdf_warnings()
             if complaints and _is_flat(pixels) and page.get_images():
                 raise _PageError("the page holds a picture that cannot be decoded")
@@ -283,7 +308,7 @@ class _PdfFile:
             rotation=rotation,
             warnings=tuple(notices),
         )
-        return pixels, facts
+        return pixels, facts, layer
 
     def close(self) -> None:
         self._pdf.close()

@@ -8,12 +8,9 @@ from PIL import Image, ImageOps
 
 from ocrcli.document import Notice
 from ocrcli.errors import DamagedError
+from ocrcli.options import MAX_PIXELS
 from ocrcli.raster import Grey, PageSize, reading_size, resample, to_grey, trusted_resolution
 
-MAX_PIXELS = 120_000_000
-"""Pictures with more pixels are refused before they are decoded."""
-
-_TOO_LARGE = f"the picture has more than {MAX_PIXELS:,} pixels; scale it down first"
 _MAX_FRAMES = 10_000
 _REDUCED_IMAGE = 1
 _SUBFILE_TYPE_TAG = 254
@@ -42,27 +39,34 @@ class PictureFile:
         notices: What a reader should know of the file as a whole.
     """
 
-    def __init__(self, path: Path, source: str) -> None:
+    def __init__(
+        self, path: Path, source: str, *, all_frames: bool = False, max_pixels: int = MAX_PIXELS
+    ) -> None:
         """Open a file without decoding it.
 
         Args:
             path: The file.
             source: The file as the user named it.
+            all_frames: Whether every frame of an animation is a page; those of a TIFF always are.
+            max_pixels: Pictures with more pixels are refused before they are decoded.
 
         Raises:
             DamagedError: The file is no picture that can be decoded.
             OSError: The file cannot be read.
         """
+        self._all_frames, self._max_pixels = all_frames, max_pixels
         # Given a path, Pillow maps uncompressed TIFFs into memory and then forgets to turn them.
         self._stream = path.open("rb")
         with warnings.catch_warnings():
-            # The number of pixels is checked here, with a message that names it.
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            # The number of pixels is checked here, with a message that names it; odd tags do not
+            # change what is read.
+            warnings.simplefilter("ignore")
             try:
                 self._image: Image.Image | None = Image.open(self._stream)
             except Image.DecompressionBombError:
+                # Pillow has a limit of its own, which the user cannot be told to raise.
                 self._image = None
-            except (OSError, SyntaxError, ValueError) as error:
+            except _DECODING_ERRORS as error:
                 self._stream.close()
                 # An error number comes from the system; without one it is the content's fault.
                 if isinstance(error, OSError) and error.errno:
@@ -79,8 +83,10 @@ class PictureFile:
         if image is not None and image.format == "TIFF":
             frames = [index for index in range(count) if not _is_preview(image, index)]
             return frames or [0], ()
+        if count > 1 and self._all_frames:
+            return list(range(count)), ()
         if count > 1:
-            detail = f"only the first of {count} frames is read"
+            detail = f"only the first of {count} frames is read; --all-frames reads all"
             return [0], (Notice("first_frame_only", detail),)
         return [0], ()
 
@@ -95,16 +101,51 @@ class PictureFile:
             PictureError: The frame is damaged or too large.
         """
         if self._image is None:
-            raise PictureError(_TOO_LARGE)
+            raise self._too_large()
         try:
             with warnings.catch_warnings():
                 # What Pillow warns of here (odd tags, unusual transparency) does not change pixels.
                 warnings.simplefilter("ignore")
-                return _load(self._image, self._frames[page_index], size)
+                self._seek(self._image, page_index)
+                return _load(self._image, size)
         except Image.DecompressionBombError as error:
-            raise PictureError(_TOO_LARGE) from error
+            raise self._too_large() from error
         except _DECODING_ERRORS as error:
             raise PictureError(f"the picture is damaged: {error}") from error
+
+    def original(self, page_index: int) -> Image.Image:
+        """Return a page in its own size and colours, upright.
+
+        Args:
+            page_index: The page, from 0.
+
+        Raises:
+            PictureError: The frame is damaged or too large.
+        """
+        if self._image is None:
+            raise self._too_large()
+        try:
+            self._seek(self._image, page_index)
+            self._image.load()
+            upright = ImageOps.exif_transpose(self._image)
+        except _DECODING_ERRORS as error:
+            raise PictureError(f"the picture is damaged: {error}") from error
+        if upright.mode in ("L", "RGB", "1"):
+            return upright
+        return to_grey(upright) if upright.mode[0] in "IF" else upright.convert("RGB")
+
+    def _seek(self, image: Image.Image, page_index: int) -> None:
+        frame = self._frames[page_index]
+        if frame or image.tell():
+            image.seek(frame)
+        if image.width * image.height > self._max_pixels:
+            raise self._too_large()
+
+    def _too_large(self) -> PictureError:
+        return PictureError(
+            f"the picture has more than {self._max_pixels:,} pixels; scale it down first, "
+            "or raise --max-pixels"
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -122,13 +163,7 @@ def _is_preview(image: Image.Image, index: int) -> bool:
     return bool(int(tags.get(_SUBFILE_TYPE_TAG, 0)) & _REDUCED_IMAGE)
 
 
-def _load(
-    image: Image.Image, frame: int, size: PageSize
-) -> tuple[Grey, float, tuple[float, float]]:
-    if frame or image.tell():
-        image.seek(frame)
-    if image.width * image.height > MAX_PIXELS:
-        raise PictureError(_TOO_LARGE)
+def _load(image: Image.Image, size: PageSize) -> tuple[Grey, float, tuple[float, float]]:
     resolution = trusted_resolution(image)
     full_width, full_height = image.size
     # A JPEG can be decoded straight to grey and to a fraction of its size.

@@ -4,16 +4,79 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from ocrcli.document import Document, Page, PageFacts, PageFailure, PageImage, Source
+from ocrcli.document import (
+    Document,
+    Page,
+    PageFacts,
+    PageFailure,
+    PageImage,
+    PageStatus,
+    Source,
+)
 from ocrcli.errors import OcrError
-from ocrcli.options import Device, Dtype, Options, PageSelection, choice
+from ocrcli.interruption import Stopped, shielded
+from ocrcli.journal import Journal, NoJournal
+from ocrcli.options import Device, Dtype, Options, PageSelection, TextLayer, choice
 from ocrcli.pages import Pages, open_pages
 from ocrcli.recogniser import ModelRecogniser, Recogniser
-from ocrcli.records import blank_page, failed_page, finished_page, is_blank
+from ocrcli.records import (
+    blank_page,
+    failed_page,
+    finished_page,
+    is_blank,
+    layer_page,
+    skipped_page,
+)
+from ocrcli.second_reading import SecondReading
+from ocrcli.textstyle import TextStyle
 from ocrcli.writers import Writer
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the pages of a document are read.
+
+    Attributes:
+        attempts: Times a page that loops or is cut is read, 1 or 2.
+        page_timeout_s: Seconds after which a page is given up, or None.
+        file_timeout_s: Seconds after which no further page is begun, or None.
+        fail_fast: Whether the first page that fails is the last one.
+        style: What the text of a page depends on.
+        text_layer: Whether text that a PDF carries is taken instead of reading the page.
+    """
+
+    attempts: int = 2
+    page_timeout_s: float | None = None
+    file_timeout_s: float | None = None
+    fail_fast: bool = False
+    style: TextStyle = TextStyle()
+    text_layer: TextLayer = TextLayer.IGNORE
+
+    @classmethod
+    def of(cls, options: Options) -> "Reading":
+        """Return what the options ask for."""
+        return cls(
+            options.attempts,
+            options.page_timeout,
+            options.file_timeout,
+            options.fail_fast,
+            options.style,
+            options.text_layer,
+        )
+
+
+class Output(Protocol):
+    """Takes finished pages."""
+
+    def page(self, source: Source, page: Page) -> None:
+        """Take a finished page."""
+
+    def document(self, document: Document) -> None:
+        """Take the end of an input."""
 
 
 class Transcript:
@@ -66,34 +129,89 @@ class Observer(Protocol):
 def transcribe_document(
     pages: Pages,
     recogniser: Recogniser,
-    transcript: Transcript,
+    output: Output,
     document: Document,
     observer: Observer,
+    reading: Reading | None = None,
+    journal: Journal | NoJournal | None = None,
 ) -> None:
-    """Transcribe an opened document, page by page.
+    """Transcribe an opened document, page by page; every page leaves a record.
 
     Args:
         pages: The document's pages.
         recogniser: Reads the pages that carry ink.
-        transcript: Where finished pages are written at once.
+        output: Where finished pages are written at once.
         document: The account of the document, which is filled in.
         observer: Told of every finished page.
+        reading: How pages are read.
+        journal: Knows pages that an earlier run has finished, and is told of new ones.
 
     Raises:
         OcrError: The model, the device or the output failed.
+        Stopped: The run was told to stop; the remaining pages are recorded as skipped.
     """
     started = time.perf_counter()
-    for page in read_pages(pages, recogniser):
-        document.add(page)
-        transcript.page(pages.source, page)
-        observer.page_done(document, page)
+    reading, journal = reading or Reading(), journal or NoJournal()
+    numbers = iter(pages.page_numbers)
+    try:
+        for page in _in_order(numbers, pages, recogniser, reading, journal):
+            with shielded():
+                journal.add(page)
+                document.add(page)
+                output.page(pages.source, page)
+            observer.page_done(document, page)
+            if reading.fail_fast and page.status.is_failed:
+                break
+        for page_number in numbers:
+            _skip(page_number, "an earlier page failed", pages, document, output, observer)
+    except Stopped:
+        for page_number in pages.page_numbers[document.num_pages :]:
+            _skip(page_number, "the run was stopped", pages, document, output, observer)
+        raise
     document.seconds = time.perf_counter() - started
     document.model = recogniser.facts
-    transcript.document(document)
+    output.document(document)
 
 
-def read_pages(pages: Iterable[PageImage | PageFailure], recogniser: Recogniser) -> Iterator[Page]:
-    """Yield one record per page, in the order of the pages.
+def _skip(
+    page_number: int,
+    reason: str,
+    pages: Pages,
+    document: Document,
+    output: Output,
+    observer: Observer,
+) -> None:
+    page = skipped_page(page_number, reason)
+    document.add(page)
+    output.page(pages.source, page)
+    observer.page_done(document, page)
+
+
+def _in_order(
+    numbers: Iterator[int],
+    pages: Pages,
+    recogniser: Recogniser,
+    reading: Reading,
+    journal: Journal | NoJournal,
+) -> Iterator[Page]:
+    """Yield known and new pages in the order of `numbers`, skipped ones when time is over."""
+    second = None
+    if reading.attempts > 1:
+        second = SecondReading(pages, recogniser, reading.page_timeout_s)
+    known = journal.pages(reading.style)
+    fresh = read_pages(pages.without(known), recogniser, reading, second)
+    for page_number in numbers:
+        page = known.get(page_number) or next(fresh, None)
+        yield page or skipped_page(page_number, "the time for the file was over")
+
+
+def read_pages(
+    pages: Iterable[PageImage | PageFailure],
+    recogniser: Recogniser,
+    reading: Reading | None = None,
+    second: SecondReading | None = None,
+) -> Iterator[Page]:
+    """Yield one record per page, in the order of the pages, until the time for the file is over.
 
     Blank pages and pages that could not be drawn keep their place but never reach the model.
     Pictures are pulled when the model has room for them and are not kept.
@@ -101,18 +219,24 @@ def read_pages(pages: Iterable[PageImage | PageFailure], recogniser: Recogniser)
     Args:
         pages: Page images and failures.
         recogniser: Reads the pages that carry ink.
+        reading: How pages are read.
+        second: Reads pages again that loop or were cut; None for no second reading.
     """
+    reading = reading or Reading()
+    clock = _Clock(reading)
     waiting: deque[PageFacts | Page] = deque()
 
     def inked() -> Iterator[PageImage]:
-        for page in pages:
+        for page in clock.until_late(pages):
             if isinstance(page, PageFailure):
                 waiting.append(failed_page(page))
             elif is_blank(page.facts):
                 waiting.append(blank_page(page.facts))
+            elif (carried := layer_page(page, reading.text_layer, reading.style)) is not None:
+                waiting.append(carried)
             else:
                 waiting.append(page.facts)
-                yield page
+                yield clock.with_deadline(page)
 
     for result in recogniser.transcribe(inked()):
         yield from _settled(waiting)
@@ -120,12 +244,45 @@ def read_pages(pages: Iterable[PageImage | PageFailure], recogniser: Recogniser)
         assert isinstance(facts, PageFacts) and facts.page_number == result.page_number, (
             f"the engine answered for page {result.page_number} out of turn"
         )
-        yield finished_page(facts, result)
+        best, attempts = (result, 1) if second is None else second(result)
+        yield finished_page(facts, best, attempts, reading.style)
     for item in waiting:
         if isinstance(item, Page):
             yield item
         else:
             yield failed_page(PageFailure(item, "the model gave no answer"))
+
+
+class _Clock:
+    """The time limits of one document."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._page_timeout = reading.page_timeout_s
+        limit = reading.file_timeout_s
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def until_late(
+        self, pages: Iterable[PageImage | PageFailure]
+    ) -> Iterator[PageImage | PageFailure]:
+        """Yield pages as long as there is time to begin one; slow ones become failures."""
+        source = iter(pages)
+        while self._end is None or time.monotonic() < self._end:
+            page = next(source, None)
+            if page is None:
+                return
+            limit = self._page_timeout
+            if limit is not None and isinstance(page, PageImage) and page.facts.seconds > limit:
+                message = "the page could not be drawn in time"
+                yield PageFailure(page.facts, message, PageStatus.TIMEOUT)
+            else:
+                yield page
+
+    def with_deadline(self, page: PageImage) -> PageImage:
+        """Return the page with the time at which it is given up."""
+        ends = [] if self._end is None else [self._end]
+        if self._page_timeout is not None:
+            ends.append(time.monotonic() + self._page_timeout)
+        return replace(page, deadline=min(ends)) if ends else page
 
 
 def _settled(waiting: deque[PageFacts | Page]) -> Iterator[Page]:

@@ -9,6 +9,7 @@ from typing import IO, Protocol
 from ocrcli.batch import Batch
 from ocrcli.document import Document, Page, PageStatus
 from ocrcli.errors import OcrError, printable
+from ocrcli.manifest import Entry
 
 _LINE_EVERY_SECONDS = 30.0
 
@@ -27,6 +28,9 @@ class Progress(Protocol):
 
     def file_failed(self, error: OcrError) -> None:
         """Show that an input failed."""
+
+    def file_resumed(self, name: str, entry: Entry) -> None:
+        """Show that an earlier run has finished an input."""
 
     def finished(self, batch: Batch, seconds: float) -> None:
         """Show that all is done."""
@@ -62,15 +66,15 @@ def summary(batch: Batch, seconds: float) -> str:
         batch: The run.
         seconds: Its wall time.
     """
-    failed = len(batch.errors)
-    fine = [document for document in batch.documents if not document.failed_pages]
-    degraded = sum(document.status == "degraded" for document in fine)
+    failed, degraded, skipped = len(batch.errors), batch.num_degraded, batch.num_skipped
     pages = sum(document.num_pages for document in batch.documents)
     blank = sum(document.count(PageStatus.BLANK) for document in batch.documents)
-    fully = batch.num_inputs - failed - degraded
+    fully = batch.num_inputs - failed - degraded - skipped
+    before = f" ({len(batch.resumed)} before)" if batch.resumed else ""
+    missing = f", {skipped} skipped" if skipped else ""
     return (
-        f"{batch.num_inputs} files: {fully} ok, {degraded} degraded, {failed} failed; "
-        f"{pages} pages, {blank} blank; {duration(seconds)}"
+        f"{batch.num_inputs} files: {fully} ok{before}, {degraded} degraded, {failed} failed"
+        f"{missing}; {pages} pages, {blank} blank; {duration(seconds)}"
     )
 
 
@@ -101,6 +105,9 @@ class NoProgress:
         """Show nothing."""
 
     def file_failed(self, error: OcrError) -> None:
+        """Show nothing."""
+
+    def file_resumed(self, name: str, entry: Entry) -> None:
         """Show nothing."""
 
     def finished(self, batch: Batch, seconds: float) -> None:
@@ -158,6 +165,10 @@ class PlainProgress(NoProgress):
             f"{document.num_pages} {noun} ({counts}) in {duration(document.seconds)}, "
             f"{pace(document, document.seconds)}",
         )
+
+    def file_resumed(self, name: str, entry: Entry) -> None:
+        """Say that an earlier run has finished an input."""
+        self._say(name, f"finished before ({entry.status}, {entry.output})")
 
     def finished(self, batch: Batch, seconds: float) -> None:
         """Sum up a run over several inputs."""
@@ -222,12 +233,19 @@ class JsonProgress(NoProgress):
             message=error.message,
         )
 
+    def file_resumed(self, name: str, entry: Entry) -> None:
+        """Emit `file_resumed`."""
+        self._emit("file_resumed", source=name, output=entry.output, status=entry.status)
+
     def finished(self, batch: Batch, seconds: float) -> None:
         """Emit `summary`."""
         self._emit(
             "summary",
             files=batch.num_inputs,
             failed=len(batch.errors),
+            degraded=batch.num_degraded,
+            resumed=len(batch.resumed),
+            skipped=batch.num_skipped,
             pages=sum(document.num_pages for document in batch.documents),
             seconds=round(seconds, 3),
         )

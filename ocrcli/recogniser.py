@@ -12,6 +12,10 @@ from ocrcli.options import Device, Dtype, Options
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
+    from ocrcli.models.interface import OcrModel
+    from ocrcli.tokenizer import Tokenizer
+
+_RETRY_NGRAM = (40, 1024)
 
 
 class Recogniser(Protocol):
@@ -25,8 +29,15 @@ class Recogniser(Protocol):
     def load_seconds(self) -> float:
         """Time it took to load the model."""
 
+    @property
+    def unknown_keys(self) -> tuple[str, ...]:
+        """Settings of the model that nobody understood."""
+
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages."""
+
+    def again(self, page: PageImage, first: "PageResult") -> "PageResult | None":
+        """Read a page that looped or was cut once more, or return None if that cannot help."""
 
 
 class ModelRecogniser:
@@ -48,6 +59,9 @@ class ModelRecogniser:
             raise ModelError("no such model", source=str(options.model))
         self._options = options
         self._engine: Engine | None = None
+        self._model: OcrModel | None = None
+        self._tokenizer: Tokenizer | None = None
+        self.unknown_keys: tuple[str, ...] = ()
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.0
 
@@ -68,6 +82,36 @@ class ModelRecogniser:
         if self._engine is None:
             self._engine = self._load()
         yield from self._engine.transcribe(chain([first], source))
+
+    def again(self, page: PageImage, first: "PageResult") -> "PageResult | None":
+        """Read a page that looped or was cut once more, with settings of its own.
+
+        The page gets twice the tokens, and long repetitions are banned. A page that was cut where
+        the user wanted it to be is not read again.
+
+        Args:
+            page: The page, best drawn at another size than before.
+            first: What came out before.
+        """
+        from ocrcli.engine import Engine, FinishReason, NoRepeatNgram
+
+        if self._engine is None or self._model is None or self._tokenizer is None:
+            return None
+        if first.finish is FinishReason.LENGTH and self._options.max_tokens is not None:
+            return None
+        limits = self._engine.limits
+        budget = limits.max_tokens_per_page
+        if self._options.max_tokens is None:
+            budget = min(2 * budget, 32768)
+        patient = replace(
+            limits,
+            max_tokens_per_page=budget,
+            pages_in_flight=1,
+            pages_per_prompt=1,
+            no_repeat_ngram=NoRepeatNgram(*_RETRY_NGRAM),
+        )
+        engine = Engine(self._model, self._tokenizer, patient)
+        return next(iter(engine.transcribe([page])), None)
 
     def _load(self) -> "Engine":
         started = time.perf_counter()
@@ -93,6 +137,8 @@ class ModelRecogniser:
             raise ModelError(str(error)) from error
         limits = _with_options(GenerationLimits.for_model(loaded.config), options)
         engine = Engine(loaded.model, tokenizer, limits)
+        self._model, self._tokenizer = loaded.model, tokenizer
+        self.unknown_keys = loaded.config.unknown_keys
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
         self.load_seconds = time.perf_counter() - started
         return engine

@@ -4,6 +4,7 @@ A fluent transcript is no proof of a good one, so the record weighs the text aga
 page and the model's own confidence.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ocrcli.blocks import parse_markup
@@ -15,10 +16,14 @@ from ocrcli.document import (
     Page,
     PageFacts,
     PageFailure,
+    PageImage,
     PageSeconds,
     PageStatus,
     TokenCounts,
 )
+from ocrcli.options import TextLayer
+from ocrcli.text_layer import is_wanted
+from ocrcli.textstyle import TextStyle
 from ocrcli.writers import page_markdown, page_text
 
 if TYPE_CHECKING:
@@ -74,7 +79,7 @@ def failed_page(failure: PageFailure) -> Page:
     """
     return Page(
         page_number=failure.page_number,
-        status=PageStatus.ERROR,
+        status=failure.status,
         facts=failure.facts,
         warnings=failure.facts.warnings,
         seconds=PageSeconds(render=failure.facts.seconds),
@@ -82,33 +87,96 @@ def failed_page(failure: PageFailure) -> Page:
     )
 
 
-def finished_page(facts: PageFacts, result: "PageResult") -> Page:
+def skipped_page(page_number: int, reason: str) -> Page:
+    """Return the record of a page that was not attempted.
+
+    Args:
+        page_number: Place in the file, from 1.
+        reason: Why not, in one sentence.
+    """
+    return failed_page(PageFailure(PageFacts(page_number), reason, PageStatus.SKIPPED))
+
+
+def finished_page(
+    facts: PageFacts,
+    result: "PageResult",
+    attempts: int = 1,
+    style: TextStyle | None = None,
+) -> Page:
     """Return the record of a page that went through the model.
 
     Args:
         facts: What was known before.
         result: What the engine made of the page.
+        attempts: Times it read the page.
+        style: What the text depends on.
     """
-    if result.finish == "error":
-        return failed_page(PageFailure(facts, result.error or "the model failed on this page"))
-    parsed = parse_markup(result.markup, facts.width_pt, facts.height_pt)
+    if result.finish in ("error", "timeout"):
+        message = result.error or "the model failed on this page"
+        return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
+    style = style or TextStyle()
+    parsed = parse_markup(result.markup, facts.width_pt, facts.height_pt, raw=style.raw)
     text = page_text(parsed.blocks)
     status, doubts = _verdict(facts, result, text, parsed.blocks)
     return Page(
         page_number=facts.page_number,
         status=status,
-        text=text,
-        markdown=page_markdown(parsed.blocks),
+        text=page_text(parsed.blocks, style),
+        markdown=page_markdown(parsed.blocks, style),
         markup=result.markup,
         blocks=parsed.blocks,
         facts=facts,
-        warnings=(*facts.warnings, *parsed.warnings, *doubts),
+        warnings=(*facts.warnings, *parsed.warnings, *_second_look(attempts), *doubts),
         tokens=TokenCounts(result.prompt_tokens, result.output_tokens),
         seconds=PageSeconds(
             facts.seconds, result.seconds.encode, result.seconds.prefill, result.seconds.decode
         ),
         confidence=Confidence(result.confidence_mean, result.confidence_min),
+        attempts=attempts,
     )
+
+
+def layer_page(image: PageImage, choice: TextLayer, style: TextStyle) -> Page | None:
+    """Return the record of a page whose own text is taken, or None if it has to be read.
+
+    Args:
+        image: The page, with the text it carries.
+        choice: What the user asked for.
+        style: What the text depends on.
+    """
+    if image.layer is None:
+        return None
+    facts = image.facts
+    page = Page(
+        facts.page_number,
+        PageStatus.OK,
+        markup=image.layer.markup,
+        facts=facts,
+        warnings=facts.warnings,
+        seconds=PageSeconds(render=facts.seconds),
+        attempts=0,
+        mode="text-layer",
+    )
+    page = styled_page(page, style)
+    return page if is_wanted(image.layer, facts, page.text, choice) else None
+
+
+def styled_page(page: Page, style: TextStyle) -> Page:
+    """Return a page whose text is made again from what the model wrote.
+
+    Args:
+        page: A record with markup and facts.
+        style: What the text depends on.
+    """
+    facts = page.facts
+    blocks = parse_markup(page.markup, facts.width_pt, facts.height_pt, raw=style.raw).blocks
+    text, markdown = page_text(blocks, style), page_markdown(blocks, style)
+    return replace(page, blocks=blocks, text=text, markdown=markdown)
+
+
+def _second_look(attempts: int) -> tuple[Notice, ...]:
+    detail = "the page was read twice, since the first reading looped or was cut"
+    return (Notice("read_twice", detail),) if attempts > 1 else ()
 
 
 def _verdict(

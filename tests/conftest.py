@@ -1,6 +1,7 @@
 """Fixtures for every test, and the reasons why some are skipped."""
 
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -95,14 +96,49 @@ def run_process() -> Callable[..., CommandResult]:
 
 
 @pytest.fixture
+def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CommandResult]:
+    """Run the command in a process of its own, with a recogniser that follows a script."""
+    program = Path(__file__).with_name("scripted_process.py")
+    settings = str(tmp_path_factory.mktemp("settings"))
+
+    def run(
+        *arguments: str | Path | bytes,
+        script: Mapping[str, object] | None = None,
+        stdin: bytes = b"",
+        cwd: Path | None = None,
+        before: Callable[[], None] | None = None,
+        **variables: str,
+    ) -> CommandResult:
+        done = subprocess.run(
+            [sys.executable, "-P", program, *arguments],
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env=_environment(
+                {"SCRIPT": json.dumps(script or {}), "XDG_CONFIG_HOME": settings, **variables}
+            ),
+            preexec_fn=before,
+            timeout=120,
+            check=False,
+        )
+        return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
 def run_scripted(
-    fakes: ModuleType, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    fakes: ModuleType,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., CommandResult]:
     """Run the command in this process, with a recogniser that follows a script."""
     from ocrcli.cli import main
 
-    for name in ("OCRCLI_MODEL", "OCRCLI_DEVICE", "OCRCLI_PDF_PASSWORD"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("OCRCLI_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("settings")))
 
     def run(recogniser: object, arguments: Sequence[str | Path]) -> CommandResult:
         monkeypatch.setattr("ocrcli.recogniser.ModelRecogniser", lambda options: recogniser)

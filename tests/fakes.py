@@ -44,18 +44,23 @@ class ScriptedRecogniser:
     Attributes:
         pulled: Numbers of the pages that were asked for, in order.
         ahead: Pages that are pulled before the first answer.
+        retries: Answers to second readings.
+        retried: Numbers of the pages that were read again.
     """
 
     def __init__(
         self,
         script: Mapping[int, PageResult | BaseException] | None = None,
         ahead: int = 1,
+        retries: Mapping[int, PageResult] | None = None,
     ) -> None:
         self._script = dict(script or {})
         self.ahead = ahead
         self.pulled: list[int] = []
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.5
+        self.unknown_keys: tuple[str, ...] = ()
+        self.retries, self.retried = dict(retries or {}), []
 
     def transcribe(self, pages: Iterable[PageImage]) -> Iterator[PageResult]:
         waiting: list[int] = []
@@ -67,6 +72,10 @@ class ScriptedRecogniser:
                 yield self._answer(waiting.pop(0))
         for number in waiting:
             yield self._answer(number)
+
+    def again(self, page: PageImage, first: PageResult) -> PageResult | None:
+        self.retried.append(page.page_number)
+        return self.retries.get(page.page_number)
 
     def _answer(self, number: int) -> PageResult:
         answer = self._script.get(number, result(number, block(f"Page {number}")))

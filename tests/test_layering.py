@@ -73,7 +73,7 @@ def test_nothing_is_imported_by_its_bare_name(repository):
         assert found == []
 
 
-def test_only_pages_knows_pymupdf(repository):
+def test_only_pages_and_the_writer_of_pdfs_know_pymupdf(repository):
     for folder in ("ocrcli", "kernels", "models"):
         users = {
             entry.partition(":")[0]
@@ -82,7 +82,7 @@ def test_only_pages_knows_pymupdf(repository):
             )
         }
         users = {user for user in users if not user.startswith("small/training/")}
-        assert users <= ({"pages.py"} if folder == "ocrcli" else set())
+        assert users <= ({"pages.py", "searchable_pdf.py"} if folder == "ocrcli" else set())
 
 
 def test_only_the_command_line_exits_or_prints(repository):

@@ -1,7 +1,9 @@
 """The package that gets installed: complete, free of training code, and with modest names."""
 
 import importlib.util
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -116,6 +118,60 @@ def test_wheel_holds_the_weights(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "ocrcli/models/small/model.safetensors" in names
     assert "ocrcli/models/small/tokenizer.json" in names
+
+
+def installed_run(wheel, folder, *arguments):
+    """Install a wheel into a folder and run it there, away from the checkout."""
+    command = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(folder)]
+    subprocess.run([*command, "-q", str(wheel)], check=True, timeout=300)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    where = subprocess.run(
+        [sys.executable, "-P", "-c", "import ocrcli, ocrcli.models as m; print(m.__file__)"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        check=True,
+    )
+    assert Path(where.stdout.strip()).is_relative_to(folder)
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "ocrcli", "transcribe", *arguments],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=folder,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.weights
+def test_wheel_transcribes_away_from_the_checkout(wheel, fakes, tmp_path):
+    path = fakes.write_pdf(tmp_path / "a.pdf", ["Installed"])
+    done = installed_run(wheel, tmp_path / "site", str(path), "-q", "--max-tokens", "60")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_sdist_holds_everything_that_a_wheel_is_built_from(repository, wheel, tmp_path):
+    code = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    copy = tmp_path / "source"
+    shutil.copytree(repository, copy, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info"))
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "dist")],
+        cwd=copy,
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
+    (sdist,) = (tmp_path / "dist").iterdir()
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q"]
+    subprocess.run([*command, "-w", str(tmp_path), str(sdist)], check=True, timeout=300)
+    (rebuilt,) = tmp_path.glob("*.whl")
+    names = [set(zipfile.ZipFile(path).namelist()) for path in (wheel, rebuilt)]
+    assert names[0] == names[1]
 
 
 @pytest.mark.weights

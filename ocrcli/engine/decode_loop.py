@@ -75,6 +75,9 @@ class DecodeLoop:
             ):
                 sequence.section.decode_seconds += share
                 ended += sequence.accept(token, probability)
+        now = time.monotonic()
+        for sequence in self._active:
+            ended += sequence.expire(now)
         # A sequence that ends or turns to its next page changes a batch; all else just moves on.
         turned = any(s.pending == self._model.config.tokens.page for s in self._active)
         if ended or turned:

@@ -69,6 +69,11 @@ class Engine:
         self._ring_blocks = model.config.sparse.local_blocks
 
     @property
+    def limits(self) -> GenerationLimits:
+        """Bounds on the work."""
+        return self._limits
+
+    @property
     def cache_blocks(self) -> int:
         """Blocks of the key-value cache that pages hold now."""
         return self._cache.num_used
@@ -78,7 +83,8 @@ class Engine:
 
         At most `pages_in_flight` pages are encoded or in the cache at any time; a page that
         finished before an earlier one waits as text. A page that fails yields a result with finish
-        "error" and does not disturb the others. Errors of the iterator itself are passed on.
+        "error", one that is too slow "timeout"; the others are not disturbed. Errors of the
+        iterator itself are passed on.
 
         Args:
             pages: Pulled one by one, when there is room.
@@ -133,7 +139,7 @@ class Engine:
         images: list[Tensor] = []
         sections: list[Section] = []
         for order, page in group:
-            section = Section(order, page.page_number)
+            section = Section(order, page.page_number, getattr(page, "deadline", None))
             try:
                 images.append(self._encode(page, section))
                 sections.append(section)
@@ -208,7 +214,8 @@ class Engine:
     def _result(self, section: Section) -> PageResult:
         assert section.finish is not None, "only ended sections become results"
         # Ids of a page that failed while being written are no transcript.
-        kept = () if section.finish is FinishReason.ERROR else tuple(section.token_ids)
+        failed = section.finish in (FinishReason.ERROR, FinishReason.TIMEOUT)
+        kept = () if failed else tuple(section.token_ids)
         count = section.output_tokens
         return PageResult(
             page_number=section.page_number,

@@ -14,11 +14,16 @@ class FinishReason(StrEnum):
     EOS = "eos"
     LENGTH = "length"
     LOOP = "loop"
+    TIMEOUT = "timeout"
     ERROR = "error"
 
 
 class PageInput(Protocol):
-    """A page to transcribe."""
+    """A page to transcribe.
+
+    A page may also have a `deadline` in seconds of `time.monotonic`; it is given up when that has
+    passed.
+    """
 
     @property
     def page_number(self) -> int:
@@ -55,8 +60,9 @@ class PageResult:
             (EOS or the next `<PAGE>`), and with a loop cut after its first repetition.
         markup: The decoded ids.
         finish: "eos" when the model ended the page, "length" at the token budget, "loop" when it
-            repeated itself, "error" when the page could not be transcribed.
-        error: What went wrong, for "error" only.
+            repeated itself, "timeout" when its deadline passed, "error" when the page could not be
+            transcribed.
+        error: What went wrong, for "error" and "timeout" only.
         prompt_tokens: Tokens of the page's image and marker, without padding.
         output_tokens: Tokens generated for the page, those cut or left out included.
         seconds: Wall time by stage.

@@ -23,6 +23,7 @@ class Section:
     Attributes:
         order: Index of the page among those given to the engine.
         page_number: As given by the caller.
+        deadline: When the page is given up, in seconds of `time.monotonic`, or None.
         prompt_tokens: Tokens of the page's marker and image.
         encode_seconds: Wall time of the image encoder.
         prefill_seconds: This page's share of the prefill.
@@ -37,6 +38,7 @@ class Section:
 
     order: int
     page_number: int
+    deadline: float | None = None
     prompt_tokens: int = 0
     encode_seconds: float = 0.0
     prefill_seconds: float = 0.0
@@ -58,6 +60,10 @@ class Section:
     def fail(self, message: str) -> None:
         """End the section as one that could not be transcribed."""
         self.finish, self.error = FinishReason.ERROR, message
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the deadline has passed."""
+        return self.deadline is not None and now > self.deadline
 
 
 class Sequence:
@@ -175,6 +181,17 @@ class Sequence:
         self._feed(token_id)
         self.token += 1
         return []
+
+    def expire(self, now: float) -> list[Section]:
+        """Give up the section that grows if its deadline has passed, and return it.
+
+        Args:
+            now: Seconds of `time.monotonic`.
+        """
+        if self.finished or not self.section.is_late(now):
+            return []
+        self.section.error = "the page was not finished in time"
+        return self._close(FinishReason.TIMEOUT)
 
     def _abort(self, message: str) -> list[Section]:
         ended = self.sections[self._current :]

@@ -61,9 +61,11 @@ def _page_object(source: Source, page: Page) -> dict[str, object]:
         "unit": "pt",
         "image": {"width": facts.image_width, "height": facts.image_height, "dpi": facts.dpi},
         "rotation_page": facts.rotation,
+        "rotation_applied": 0,
         "ink_ratio": round(facts.ink_ratio, 6),
         "text": page.text,
         "markdown": page.markdown,
+        "raw": page.markup,
         "blocks": [_block(block, order) for order, block in enumerate(page.blocks, start=1)],
         "confidence": confidence
         and {"mean": _number(confidence.mean), "min": _number(confidence.min)},
@@ -74,6 +76,8 @@ def _page_object(source: Source, page: Page) -> dict[str, object]:
             "prefill": _number(page.seconds.prefill),
             "decode": _number(page.seconds.decode),
         },
+        "mode": page.mode,
+        "attempts": page.attempts,
     }
 
 
@@ -104,6 +108,7 @@ def _document_object(document: Document) -> dict[str, object]:
         "blank": document.count(PageStatus.BLANK),
         "degraded": document.num_degraded,
         "failed": len(document.failed_pages),
+        "skipped": document.count(PageStatus.SKIPPED),
         "seconds": _number(document.seconds),
         "model": model
         and {
@@ -112,6 +117,7 @@ def _document_object(document: Document) -> dict[str, object]:
             "dtype": model.dtype,
             "device": model.device,
         },
+        "settings": document.settings,
         "version": __version__,
     }
 

@@ -1,41 +1,63 @@
 """Markdown (CommonMark with the tables of GitHub): structure kept, lines of a paragraph joined."""
 
-import html
 import re
 from collections.abc import Iterable
 
 from ocrcli.document import Block, BlockType, Document, Page, Source
 from ocrcli.errors import OcrError
-from ocrcli.tables import Cell, Table, find_table, is_rectangular
+from ocrcli.tables import find_table
+from ocrcli.textstyle import Formulas, Hyphens, PageMarks, Tables, TextStyle
+from ocrcli.writers.arrangement import arranged, is_marked
+from ocrcli.writers.formulas import bare_formula, plain_formula
+from ocrcli.writers.page_marks import page_comment
 from ocrcli.writers.prose import escape, escape_line, join_lines
+from ocrcli.writers.table_formats import table_as
 
 _BULLET = re.compile(r"\s*(?:[•◦▪●‣·–—*-])\s+(?=\S)")
 _NUMBER = re.compile(r"\s*(?P<number>[0-9]{1,4})(?P<mark>[.)])\s+(?=\S)")
-_MATH_MARKS = (("$$", "$$"), ("\\[", "\\]"), ("\\(", "\\)"), ("$", "$"))
+_SEPARATED = (Tables.CSV, Tables.TSV)
 
 
-def page_markdown(blocks: Iterable[Block]) -> str:
+def page_markdown(blocks: Iterable[Block], style: TextStyle | None = None) -> str:
     """Return a page as Markdown.
 
     Args:
         blocks: The blocks in reading order; those without text leave no trace.
+        style: Order, line ends, tables, formulas and margins; None for the defaults.
     """
-    return "\n\n".join(_block(block) for block in blocks if block.text.strip())
+    style = style or TextStyle()
+    return "\n\n".join(_block(block, style) for block in arranged(blocks, style))
 
 
 class MarkdownWriter:
     """Pages headed by a comment with their number, which is not seen in the rendered text."""
 
-    def __init__(self) -> None:
-        """Start an output."""
-        self._is_first = True
+    def __init__(self, marks: PageMarks = PageMarks.AUTO) -> None:
+        """Start an output.
+
+        Args:
+            marks: What stands between pages; a comment by default.
+        """
+        self._marks = PageMarks.COMMENT if marks is PageMarks.AUTO else marks
+        self._is_empty = True
+        self._num_pages = 0
 
     def page(self, source: Source, page: Page) -> str:
         """Return the page's mark and its Markdown."""
-        separator = "" if self._is_first else "\n"
-        self._is_first = False
-        body = f"\n{page.markdown}\n" if page.markdown else ""
-        return f"{separator}{_page_mark(page)}\n{body}"
+        parts = [part for part in (self._mark(page), page.markdown) if part]
+        self._num_pages += 1
+        if not parts:
+            return ""
+        separator = "" if self._is_empty else "\n"
+        self._is_empty = False
+        return separator + "\n\n".join(parts) + "\n"
+
+    def _mark(self, page: Page) -> str:
+        if self._marks is PageMarks.COMMENT:
+            return page_comment(page)
+        if not self._num_pages or self._marks is PageMarks.NONE:
+            return ""
+        return "---" if self._marks is PageMarks.RULE else "\f"
 
     def document(self, document: Document) -> str:
         """Return nothing: page marks are enough."""
@@ -50,30 +72,33 @@ class MarkdownWriter:
         return ""
 
 
-def _page_mark(page: Page) -> str:
-    label = page.facts.label
-    if not label or label == str(page.page_number):
-        return f"<!-- page: {page.page_number} -->"
-    # Two hyphens would end the comment.
-    return f"<!-- page: {page.page_number} label: {label.replace('--', '- -').strip('>')} -->"
+def _block(block: Block, style: TextStyle) -> str:
+    text = _content(block, style)
+    return f"<!-- {block.type} -->\n\n{text}" if is_marked(block, style) else text
 
 
-def _block(block: Block) -> str:
+def _content(block: Block, style: TextStyle) -> str:
+    mends = style.dehyphenate is not Hyphens.OFF
+    lines = block.text.splitlines()
     if block.type is BlockType.TITLE:
-        return f"# {escape(join_lines(block.text.splitlines()))}"
+        return f"# {escape(join_lines(lines, mends=mends))}"
     if block.type is BlockType.LIST:
-        return _list(block.text)
+        return _list(block.text, mends)
     if block.type is BlockType.CODE:
         return _code(block.text)
     if block.type is BlockType.FORMULA:
-        return _formula(block.text)
+        if style.math is not Formulas.LATEX:
+            return escape_line(plain_formula(block.text, style.math))
+        return f"$$\n{bare_formula(block.text)}\n$$"
     table = find_table(block.html) if block.html else None
     if table is not None:
-        return _table(table)
-    return escape_line(join_lines(block.text.splitlines()))
+        form = Tables.MD if style.tables is Tables.AUTO else style.tables
+        text = table_as(table, form)
+        return _code(text, str(form)) if form in _SEPARATED else text
+    return escape_line(join_lines(lines, mends=mends))
 
 
-def _list(text: str) -> str:
+def _list(text: str, mends: bool) -> str:
     items: list[tuple[str, list[str]]] = []
     for line in text.split("\n"):
         bullet, number = _BULLET.match(line), _NUMBER.match(line)
@@ -85,42 +110,12 @@ def _list(text: str) -> str:
             items[-1][1].append(line)
         elif line.strip():
             items.append(("-", [line]))
-    return "\n".join(f"{mark} {escape_line(join_lines(lines))}" for mark, lines in items)
+    return "\n".join(
+        f"{mark} {escape_line(join_lines(lines, mends=mends))}" for mark, lines in items
+    )
 
 
-def _code(text: str) -> str:
+def _code(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
-
-
-def _formula(text: str) -> str:
-    bare = text.strip()
-    for opening, closing in _MATH_MARKS:
-        if bare.startswith(opening) and bare.endswith(closing) and len(bare) > len(opening) * 2:
-            bare = bare[len(opening) : -len(closing)].strip()
-            break
-    return f"$$\n{bare}\n$$"
-
-
-def _table(table: Table) -> str:
-    if not is_rectangular(table):
-        return "\n".join(["<table>", *map(_html_row, table, range(len(table))), "</table>"])
-    rows = [[escape(" ".join(cell.text.split())) for cell in row] for row in table]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    rule = f"|{' --- |' * len(table[0])}"
-    return "\n".join([lines[0], rule, *lines[1:]])
-
-
-def _html_row(row: tuple[Cell, ...], index: int) -> str:
-    return f"<tr>{''.join(_html_cell(cell, index) for cell in row)}</tr>"
-
-
-def _html_cell(cell: Cell, row_index: int) -> str:
-    name = "th" if cell.is_heading else "td"
-    attributes = f' scope="{"row" if row_index else "col"}"' if cell.is_heading else ""
-    if cell.columns > 1:
-        attributes += f' colspan="{cell.columns}"'
-    if cell.rows > 1:
-        attributes += f' rowspan="{cell.rows}"'
-    return f"<{name}{attributes}>{html.escape(' '.join(cell.text.split()), quote=False)}</{name}>"
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -17,7 +17,30 @@ _LINE_START = re.compile(r"^(?P<lead>\s*)(?P<mark>#{1,6}(?=\s|$)|[-+](?=\s|$)|>|
 _NUMBER_START = re.compile(r"^(?P<lead>\s*[0-9]{1,9})(?P<mark>[.)])(?=\s|$)")
 
 
-def join_lines(lines: Iterable[str]) -> str:
+def mend_words(text: str) -> str:
+    r"""Return lines in which words that a line end broke in two are whole again.
+
+    The second half moves up to the first, under the same conditions as in `join_lines`.
+
+    Args:
+        text: Lines as printed.
+
+    Example:
+        >>> mend_words("a long para-\ngraph, in short")
+        'a long paragraph,\nin short'
+    """
+    printed = text.split("\n")
+    lines = [*printed]
+    for index in range(len(lines) - 1):
+        left, right = lines[index], lines[index + 1]
+        if left and right and _is_broken(left, right):
+            head, _, tail = right.partition(" ")
+            lines[index], lines[index + 1] = left[:-1] + head, tail
+    kept = [line for line, old in zip(lines, printed, strict=True) if line or not old]
+    return "\n".join(kept)
+
+
+def join_lines(lines: Iterable[str], *, mends: bool = True) -> str:
     """Return printed lines as one line.
 
     A word that a hyphen broke in two is mended if both halves are letters only and the second
@@ -26,6 +49,7 @@ def join_lines(lines: Iterable[str]) -> str:
 
     Args:
         lines: The lines as printed.
+        mends: Whether broken words are mended.
 
     Example:
         >>> join_lines(["a long para-", "graph about north-", "South"])
@@ -35,14 +59,18 @@ def join_lines(lines: Iterable[str]) -> str:
     for line in (line.strip() for line in lines):
         if not line:
             continue
-        joined = _append(joined, line) if joined else line
+        joined = _append(joined, line, mends) if joined else line
     return joined
 
 
-def _append(left: str, right: str) -> str:
+def _is_broken(left: str, right: str) -> bool:
+    return bool(_BROKEN_WORD.search(left) and _CONTINUATION.match(right) and right[0].islower())
+
+
+def _append(left: str, right: str, mends: bool) -> str:
     if left[-1] in _HYPHENS and len(left) > 1 and left[-2].isalnum() and right[0].isalnum():
-        is_word = _BROKEN_WORD.search(left) and _CONTINUATION.match(right) and right[0].islower()
-        return (left[:-1] if is_word or left[-1] == "\u00ad" else left) + right
+        is_broken = mends and (_is_broken(left, right) or left[-1] == "\u00ad")
+        return (left[:-1] if is_broken else left) + right
     is_dense = _is_dense(left[-1]) and _is_dense(right[0])
     return f"{left}{right}" if is_dense else f"{left} {right}"
 

@@ -208,7 +208,5 @@ def test_half_an_orientation_head_is_a_fault(folder):
 
 def test_another_tokenizer_than_the_weights_were_trained_with_is_refused(folder):
     save_file(random_weights(), folder / "model.safetensors", {"tokenizer_sha256": "0" * 64})
-    with pytest.raises(
-        CheckpointError, match="was trained with 0000"
-    ):
+    with pytest.raises(CheckpointError, match="was trained with 0000"):
         load_model(folder)

@@ -70,7 +70,8 @@ class TestOutputs:
             ["transcribe", pdf, tmp_path / "b.pdf", "-o", tmp_path / "out", "--format", "md"],
         )
         assert done.code == 0
-        assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.md", "b.md"]
+        names = sorted(path.name for path in (tmp_path / "out").iterdir())
+        assert names == ["a.md", "b.md", "ocrcli-manifest.jsonl"]
 
     def test_existing_output_is_kept_without_force(self, run_scripted, recogniser, pdf, tmp_path):
         target = tmp_path / "a.txt"
@@ -325,7 +326,7 @@ class TestProcess:
             "import ocrcli.recogniser\n"
             "from ocrcli.cli import main\n"
             "class Stopping:\n"
-            "    facts, load_seconds = None, 0.0\n"
+            "    facts, load_seconds, unknown_keys = None, 0.0, ()\n"
             "    def __init__(self, options): pass\n"
             "    def transcribe(self, pages):\n"
             "        next(iter(pages))\n"
@@ -342,8 +343,9 @@ class TestProcess:
             timeout=60,
         )
         assert done.returncode == 128 + stop
-        assert done.stderr == b""
-        assert list((tmp_path / "out").iterdir()) == []
+        skipped = "page 1: skipped, with all that follow: the run was stopped"
+        assert done.stderr.decode() == f"ocrcli: error: {path}: {skipped}\n"
+        assert [file.name for file in (tmp_path / "out").iterdir()] == ["ocrcli-manifest.jsonl"]
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
     def test_full_disk_behind_stdout_is_5(self, pdf):

@@ -1,12 +1,11 @@
 """Page lists, ranges of numbers and the environment."""
 
 from dataclasses import FrozenInstanceError
-from pathlib import Path
 
 import pytest
 
 from ocrcli.errors import ExitCode, UsageError
-from ocrcli.options import Device, Environment, Options, PageSelection
+from ocrcli.options import Options, PageSelection
 
 
 @pytest.mark.parametrize(
@@ -51,24 +50,8 @@ def test_numbers_out_of_range_are_usage_errors(field):
 
 def test_options_do_not_show_the_password():
     assert "sesame" not in repr(Options(password="sesame"))
-    assert "sesame" not in repr(Environment(password="sesame"))
 
 
 def test_options_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         Options().force = True
-
-
-def test_environment_is_read():
-    variables = {"OCRCLI_MODEL": "m", "OCRCLI_DEVICE": "cpu", "OCRCLI_PDF_PASSWORD": "p"}
-    found = Environment.read(variables)
-    assert (found.model, found.device, found.password) == (Path("m"), Device.CPU, "p")
-
-
-def test_empty_variables_count_as_unset():
-    assert Environment.read({"OCRCLI_MODEL": "", "OCRCLI_DEVICE": ""}) == Environment()
-
-
-def test_bad_device_in_the_environment_names_the_variable():
-    with pytest.raises(UsageError, match="OCRCLI_DEVICE"):
-        Environment.read({"OCRCLI_DEVICE": "tpu"})

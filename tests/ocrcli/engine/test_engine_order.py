@@ -1,6 +1,7 @@
 """Scheduling, with a model that writes given ids."""
 
 import math
+import time
 
 import pytest
 import torch
@@ -204,3 +205,14 @@ def test_inference_mode_does_not_leak_into_the_caller(kit):
 def test_isolated_model_refuses_several_pages_per_prompt(kit):
     with pytest.raises(ValueError, match="pages_per_prompt must be 1"):
         build(kit, scripts(2), pages_per_prompt=2)
+
+
+def test_a_page_whose_time_is_over_is_given_up_and_the_others_are_not(kit):
+    engine, _ = build(kit, scripts(30, 5), pages_in_flight=2)
+    late = kit.ScriptPage(1, 0)
+    late.deadline = time.monotonic() - 1
+    first, second = engine.transcribe([late, kit.ScriptPage(2, 1)])
+    assert (first.finish, first.markup, first.token_ids) == (FinishReason.TIMEOUT, "", ())
+    assert first.error == "the page was not finished in time"
+    assert (second.finish, second.output_tokens) == (FinishReason.EOS, 5)
+    assert engine.cache_blocks == 0

@@ -59,9 +59,11 @@ def test_page_object():
         "unit": "pt",
         "image": {"width": 990, "height": 1280, "dpi": 116.4},
         "rotation_page": 90,
+        "rotation_applied": 0,
         "ink_ratio": 0.05,
         "text": "é\nx",
         "markdown": "é x",
+        "raw": "",
         "blocks": [
             {
                 "id": 1,
@@ -75,6 +77,8 @@ def test_page_object():
         "confidence": {"mean": 0.98, "min": 0.5},
         "tokens": {"prompt": 1200, "output": 640},
         "seconds": {"render": 0.1, "encode": 0.6, "prefill": 0.0, "decode": 4.2},
+        "mode": "page",
+        "attempts": 1,
     }
 
 

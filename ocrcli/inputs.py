@@ -1,0 +1,125 @@
+"""What the command's arguments stand for: files, the files of a folder, standard input."""
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ocrcli.errors import InputError, UsageError
+
+STDIN = "-"
+"""Given as an input, this means standard input."""
+
+SUFFIXES = frozenset(
+    f".{name}"
+    for name in (
+        *("pdf", "png", "jpg", "jpeg", "jpe", "tif", "tiff", "webp", "bmp", "gif"),
+        *("jp2", "j2k", "jpx", "heic", "heif", "avif"),
+    )
+)
+"""Files that are taken from a folder; files named one by one may have any name."""
+
+_OWN_SUFFIX = ".ocr.pdf"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file to transcribe.
+
+    Attributes:
+        name: What to call it.
+        path: Where its bytes are.
+        place: Where its output belongs below an output folder, before the suffix is replaced.
+    """
+
+    name: str
+    path: Path
+    place: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All files to transcribe, in order, and whether a folder was among the arguments."""
+
+    files: tuple[Input, ...]
+    mirrors: bool
+
+
+def find_inputs(
+    arguments: Sequence[str], files_from: str | None, stdin: IO[bytes], spool: Path
+) -> Inputs:
+    """Return the files that the arguments stand for.
+
+    Folders are searched to the bottom, in the order of their names; links to folders are not
+    followed, hidden files and this program's own PDFs are left out. Everything else is a file, be
+    it there or not.
+
+    Args:
+        arguments: Files, folders, or "-" for standard input.
+        files_from: A file with one more argument per line, or "-" for standard input.
+        stdin: Standard input.
+        spool: An existing folder for a copy of standard input.
+
+    Raises:
+        UsageError: There is no file at all, or standard input is asked for twice.
+        InputError: The list or standard input cannot be read.
+    """
+    names = [*arguments, *_listed(files_from, stdin)]
+    if names.count(STDIN) + (files_from == STDIN) > 1:
+        raise UsageError("standard input can be read only once", next_action='give "-" once')
+    files: list[Input] = []
+    mirrors = False
+    for name in names:
+        if name == STDIN:
+            files.append(Input(STDIN, _spooled(stdin, spool), "stdin"))
+        elif Path(name).is_dir():
+            mirrors = True
+            files += _in_folder(Path(name), prefixed=len(names) > 1)
+        else:
+            files.append(Input(name, Path(name), Path(name).name))
+    if not files:
+        raise UsageError("there is no file to transcribe", next_action="name files or folders")
+    return Inputs(tuple(files), mirrors)
+
+
+def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
+    if files_from is None:
+        return []
+    try:
+        content = stdin.read() if files_from == STDIN else Path(files_from).read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read: {reason}", source=files_from) from error
+    separator = b"\0" if b"\0" in content else b"\n"
+    lines = (line.removesuffix(b"\r") for line in content.split(separator))
+    return [os.fsdecode(line) for line in lines if line.strip()]
+
+
+def _spooled(stdin: IO[bytes], spool: Path) -> Path:
+    path = spool / "stdin"
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(stdin, file)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot be read: {reason}", source="standard input") from error
+    return path
+
+
+def _in_folder(folder: Path, *, prefixed: bool) -> Iterator[Input]:
+    prefix = folder.resolve().name if prefixed else ""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(parent) / name
+            if _is_wanted(name):
+                place = str(Path(prefix) / path.relative_to(folder))
+                yield Input(str(path), path, place)
+
+
+def _is_wanted(name: str) -> bool:
+    lower = name.lower()
+    is_own = lower.startswith(".") or lower.endswith(_OWN_SUFFIX)
+    return Path(lower).suffix in SUFFIXES and not is_own

@@ -1,0 +1,148 @@
+"""One run of `ocrcli transcribe`: from options to an exit code."""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ocrcli.errors import ExitCode, UsageError
+from ocrcli.inputs import Inputs, find_inputs
+from ocrcli.journal import is_sealed
+from ocrcli.manifest import written_unchanged
+from ocrcli.options import Options, OutputFormat
+from ocrcli.outputs import STDOUT, output_folder, plan_outputs
+from ocrcli.resumption import is_resumed
+from ocrcli.writers import new_writer, suffix_of
+
+if TYPE_CHECKING:
+    from ocrcli.batch import Batch, Task
+    from ocrcli.console import Console
+    from ocrcli.recogniser import Recogniser
+    from ocrcli.resumption import Resumption
+
+
+def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
+    """Transcribe what the arguments stand for and return the exit code.
+
+    Args:
+        names: Files, folders, or "-".
+        files_from: A file with more of them, or None.
+        options: The settings.
+
+    Raises:
+        OcrError: The run as a whole cannot go on.
+        Stopped: It was told to stop.
+    """
+    to_stdout = options.output is None or options.output == STDOUT
+    if to_stdout and options.split_pages:
+        raise UsageError("--split-pages needs a folder", next_action="give one with -o")
+    if to_stdout and not options.dry_run:
+        # Formats that are no text are refused before any work.
+        new_writer(options.format)
+    with tempfile.TemporaryDirectory(prefix="ocrcli-") as spool:
+        inputs = find_inputs(names, files_from, sys.stdin.buffer, Path(spool))
+        if options.dry_run:
+            return _dry_run(inputs, options)
+        folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
+        targets = plan(inputs, options)
+        # Reading files takes a second to load; what is wrong with the outputs is said before.
+        from ocrcli.batch import Task
+        from ocrcli.resumption import Resumption
+
+        tasks = [Task(*pair) for pair in zip(inputs.files, targets, strict=True)]
+        with Resumption.opened(options, folder, mirrors=inputs.mirrors) as resumption:
+            return _transcribe(tasks, options, resumption)
+
+
+def plan(inputs: Inputs, options: Options) -> list[Path | None]:
+    """Return the output of each input, None for standard output.
+
+    Args:
+        inputs: The inputs.
+        options: The settings.
+
+    Raises:
+        UsageError: Two inputs would share an output, or an input would be overwritten.
+        OutputError: An output exists already, or cannot be written.
+    """
+    folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
+    resumed = folder is not None and is_resumed(options, mirrors=inputs.mirrors)
+    return plan_outputs(
+        [file.name for file in inputs.files],
+        options.output,
+        "" if options.split_pages else suffix_of(options.format),
+        force=options.force,
+        places=[file.place for file in inputs.files],
+        mirrors=inputs.mirrors,
+        is_ours=lambda path: (
+            resumed and (written_unchanged(folder or Path(), path) or is_sealed(path))
+        ),
+        makes_folders=not options.dry_run,
+    )
+
+
+def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumption") -> int:
+    from ocrcli.batch import BatchRun
+    from ocrcli.console import Console, guarded_stdout, new_progress, write_stdout
+    from ocrcli.pipeline import Transcript
+    from ocrcli.recogniser import ModelRecogniser
+
+    started = time.perf_counter()
+    recogniser = ModelRecogniser(options)
+    quiet = options.verbosity < 0
+    progress = new_progress(options.progress, sys.stderr, os.environ, quiet=quiet)
+    console = Console(progress, sys.stderr, options.verbosity)
+    with guarded_stdout() as stream, contextlib.closing(console):
+
+        def write(text: str) -> None:
+            # A bar on the same terminal would be drawn into the transcript.
+            with console.paused() if stream.isatty() else contextlib.nullcontext():
+                write_stdout(stream, text)
+
+        text_format = OutputFormat.TXT if options.format is OutputFormat.PDF else options.format
+        stdout = Transcript(new_writer(text_format, options.page_marks), write)
+        if options.jobs > 1 and len(tasks) > 1 and all(task.target for task in tasks):
+            from ocrcli.parallel import ParallelRun
+
+            batch = ParallelRun(options, console, resumption).run(tasks)
+        else:
+            batch = BatchRun(options, recogniser, stdout, console, resumption).run(tasks)
+            if any(task.target is None for task in tasks):
+                stdout.end()
+        for key in recogniser.unknown_keys:
+            console.warning("config.json", None, f'unknown setting "{key}" was ignored')
+        console.batch_done(batch, time.perf_counter() - started)
+        if options.benchmark:
+            _report(batch, recogniser, options, console)
+    return batch.exit_code
+
+
+def _report(batch: "Batch", recogniser: "Recogniser", options: Options, console: "Console") -> None:
+    from ocrcli.benchmark import build_report, format_report, save_report, seconds_since_start
+
+    used = (document.model for document in batch.documents if document.model)
+    model = recogniser.facts or next(used, None)
+    report = build_report(batch, model, recogniser.load_seconds, seconds_since_start())
+    console.line(format_report(report))
+    if options.benchmark_output is None:
+        console.line(json.dumps(report))
+    else:
+        save_report(report, options.benchmark_output)
+
+
+def _dry_run(inputs: Inputs, options: Options) -> int:
+    from ocrcli.console import guarded_stdout, write_stdout
+    from ocrcli.forecast import forecast
+
+    targets = plan(inputs, options)
+    code: int = ExitCode.OK
+    with guarded_stdout() as stream:
+        for line in forecast(list(zip(inputs.files, targets, strict=True)), options):
+            write_stdout(stream, f"{line.text}\n")
+            code = code or line.exit_code
+    return ExitCode.INPUTS_FAILED if code and len(inputs.files) > 1 else code

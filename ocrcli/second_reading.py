@@ -1,0 +1,62 @@
+"""A second reading for pages that loop or are cut, before they are marked as doubtful."""
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from ocrcli.document import PageFailure, PageImage
+from ocrcli.recogniser import Recogniser
+
+if TYPE_CHECKING:
+    from ocrcli.engine import PageResult
+
+_WORTH_IT = ("loop", "length")
+
+
+class Redrawing(Protocol):
+    """Pages that can be drawn once more."""
+
+    def smaller(self, page_number: int) -> PageImage | PageFailure:
+        """Return a page drawn smaller than usual."""
+
+
+class SecondReading:
+    """Reads a page alone, drawn a little smaller and with more patience.
+
+    A greedy model that is shown the same picture twice makes the same mistake twice.
+    """
+
+    def __init__(self, pages: Redrawing, recogniser: Recogniser, page_timeout_s: float | None):
+        """Remember where pages come from.
+
+        Args:
+            pages: Draws pages.
+            recogniser: Reads them.
+            page_timeout_s: Seconds that a reading may take, or None.
+        """
+        self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
+
+    def __call__(self, first: "PageResult") -> "tuple[PageResult, int]":
+        """Return the better result of a page, and how often it was read.
+
+        Args:
+            first: What came out of the first reading.
+        """
+        if first.finish not in _WORTH_IT:
+            return first, 1
+        page = self._pages.smaller(first.page_number)
+        if isinstance(page, PageFailure):
+            return first, 1
+        if self._timeout is not None:
+            page = replace(page, deadline=time.monotonic() + self._timeout)
+        second = self._recogniser.again(page, first)
+        if second is None:
+            return first, 1
+        best = second if second.finish == "eos" else first
+        seconds = replace(
+            first.seconds,
+            encode=first.seconds.encode + second.seconds.encode,
+            prefill=first.seconds.prefill + second.seconds.prefill,
+            decode=first.seconds.decode + second.seconds.decode,
+        )
+        return replace(best, seconds=seconds), 2

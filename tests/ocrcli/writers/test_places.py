@@ -1,0 +1,180 @@
+"""Formats that say where text stands: hOCR, ALTO and searchable PDF; and the JSON Schema."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pymupdf
+import pytest
+
+from ocrcli.blocks import parse_markup
+from ocrcli.document import Page, PageFacts, PageStatus, Source
+from ocrcli.writers import AltoWriter, HocrWriter, json_schema
+
+SOURCE = Source('a "b" & <c>.pdf', "0" * 64, 2, 2)
+MARKUP = (
+    "<|det|>title [100, 100, 899, 200]<|/det|>Fish & <Chips>\n"
+    "<|det|>image [100, 300, 500, 600]<|/det|>\n"
+    "<|det|>text [100, 700, 899, 800]<|/det|>two lines\nof text\x01"
+)
+
+
+def page(number, markup=MARKUP):
+    facts = PageFacts(number, None, 600.0, 800.0, 960, 1280, 115.2)
+    return Page(number, PageStatus.OK, blocks=parse_markup(markup, 600, 800).blocks, facts=facts)
+
+
+def tree(writer, pages):
+    text = "".join(writer.page(SOURCE, item) for item in pages) + writer.end()
+    return ElementTree.fromstring(text), text
+
+
+def box(title):
+    return [int(number) for number in re.search(r"bbox ((?:\d+ ?){4})", title)[1].split()]
+
+
+def test_hocr_is_well_formed_and_nests_its_boxes():
+    root, text = tree(HocrWriter(), [page(1), page(2, "")])
+    pages = [item for item in root.iter() if item.get("class") == "ocr_page"]
+    assert len(pages) == 2
+    words = [item.text for item in root.iter() if item.get("class") == "ocrx_word"]
+    assert words == ["Fish", "&", "<Chips>", "two", "lines", "of", "text"]
+    for area in pages[0]:
+        left, top, right, bottom = box(area.get("title"))
+        for inner in area.iter():
+            if inner.get("title"):
+                x1, y1, x2, y2 = box(inner.get("title"))
+                assert left <= x1 <= x2 <= right
+                assert top <= y1 <= y2 <= bottom
+    assert "are estimated" in text
+
+
+def test_alto_is_well_formed_and_complete():
+    root, _ = tree(AltoWriter(), [page(1), page(2, "")])
+    space = "{http://www.loc.gov/standards/alto/ns-v4#}"
+    assert root.tag == f"{space}alto"
+    assert [child.tag.removeprefix(space) for child in root] == ["Description", "Layout"]
+    strings = [item.get("CONTENT") for item in root.iter(f"{space}String")]
+    assert strings == ["Fish", "&", "<Chips>", "two", "lines", "of", "text"]
+    assert len(list(root.iter(f"{space}Page"))) == 2
+    assert len(list(root.iter(f"{space}Illustration"))) == 1
+    ids = [item.get("ID") for item in root.iter() if item.get("ID")]
+    assert len(ids) == len(set(ids))
+    for item in root.iter():
+        for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT"):
+            assert int(item.get(name, "0")) >= 0
+
+
+def check(value, schema, where="$"):
+    """Check a value against the part of JSON Schema that the published one uses."""
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    if "oneOf" in schema:
+        fitting = [part for part in schema["oneOf"] if fits(value, part)]
+        assert len(fitting) == 1, where
+    if "anyOf" in schema:
+        assert any(fits(value, part) for part in schema["anyOf"]), where
+    if "const" in schema:
+        assert value == schema["const"], where
+    if "enum" in schema:
+        assert value in schema["enum"], where
+    types = schema.get("type", [])
+    if types:
+        names = [types] if isinstance(types, str) else types
+        numbers = {"integer": int, "number": (int, float)}
+        assert isinstance(value, tuple((kinds | numbers)[name] for name in names)) or any(
+            isinstance(value, numbers[name]) for name in names if name in numbers
+        ), where
+    if "minimum" in schema:
+        assert value >= schema["minimum"], where
+    if "maximum" in schema:
+        assert value <= schema["maximum"], where
+    if "pattern" in schema:
+        assert re.search(schema["pattern"], value), where
+    for name in schema.get("required", ()):
+        assert name in value, f"{where}.{name}"
+    for name, part in schema.get("properties", {}).items():
+        check(value[name], part, f"{where}.{name}")
+    if "items" in schema:
+        assert len(value) >= schema.get("minItems", 0)
+        assert len(value) <= schema.get("maxItems", len(value))
+        for index, item in enumerate(value):
+            check(item, schema["items"], f"{where}[{index}]")
+
+
+def fits(value, schema):
+    try:
+        check(value, schema)
+    except (AssertionError, KeyError, TypeError):
+        return False
+    return True
+
+
+@pytest.fixture
+def lines(run_script, fakes, tmp_path):
+    fakes.write_pdf(tmp_path / "a.pdf", ["1", None, "3", "4"])
+    script = {"loop": [3], "error": [4]}
+    done = run_script("transcribe", "a.pdf", "b.pdf", "-f", "jsonl", script=script, cwd=tmp_path)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_published_schema_describes_every_line(run_process, lines):
+    schema = json.loads(run_process("schema").stdout)
+    assert schema == json_schema()
+    assert [line["type"] for line in lines] == ["page"] * 4 + ["document", "error"]
+    for line in lines:
+        check(line, schema)
+
+
+def test_no_field_is_written_that_the_schema_does_not_name(lines):
+    for line in lines:
+        (part,) = (part for part in json_schema()["oneOf"] if fits(line, part))
+        assert set(line) == set(part["properties"])
+
+
+class TestSearchablePdf:
+    @pytest.fixture
+    def made(self, run_script, tmp_path):
+        def make(path, *arguments):
+            target = tmp_path / "out.pdf"
+            done = run_script("transcribe", path, "-f", "pdf", "-o", target, *arguments)
+            assert done.code == 0, done.stderr
+            return pymupdf.open(target)
+
+        return make
+
+    def test_text_lies_unseen_on_its_block(self, made, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", [None, "Visible"])
+        with made(path) as pdf, pymupdf.open(path) as before:
+            assert pdf.page_count == 2
+            words = pdf[1].get_text("words")
+            (place,) = (word[:4] for word in words if word[4] == "2")
+            width, height = pdf[1].rect.width, pdf[1].rect.height
+            assert pymupdf.Rect(place).intersects((width * 0.1, height * 0.1, width, height * 0.2))
+            assert pdf[1].get_pixmap().samples == before[1].get_pixmap().samples
+            assert "are estimated" in pdf.metadata["keywords"]
+
+    def test_turned_pages_look_as_before(self, made, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["Turned"])
+        with pymupdf.open(path) as pdf:
+            pdf[0].set_rotation(90)
+            pdf.save(tmp_path / "turned.pdf")
+        with made(tmp_path / "turned.pdf") as pdf:
+            assert (pdf[0].rect.width, pdf[0].rect.height) == (200, 300)
+            assert "1 " in pdf[0].get_text()
+
+    def test_pictures_become_pages(self, made, fakes, tmp_path):
+        fakes.text_picture("RGB").save(tmp_path / "a.png")
+        with made(tmp_path / "a.png") as pdf:
+            assert pdf.page_count == 1
+            assert len(pdf[0].get_images()) == 1
+            assert "1 " in pdf[0].get_text()
+
+    def test_only_chosen_pages_are_kept(self, made, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2", "3"])
+        with made(path, "--pages", "2-3") as pdf:
+            assert pdf.page_count == 2
+
+    def test_pdf_does_not_go_to_stdout(self, run_script, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1"])
+        done = run_script("transcribe", path, "-f", "pdf")
+        assert (done.code, done.stdout) == (2, "")
