@@ -12,7 +12,7 @@ from ocrcli.pages import open_pages
 from ocrcli.progress import duration
 from ocrcli.records import is_blank
 
-_INK_PER_TOKEN = 75
+_INK_PER_TOKEN = 120
 _TOKENS_PER_SECOND = 60.0
 _SECONDS_PER_PAGE = 1.5
 

@@ -77,7 +77,7 @@ def plan_outputs(
         paths = _names_in(folder, inputs, places, suffix)
     _refuse_inputs(paths, inputs)
     for path in paths:
-        if not _is_special(path):
+        if not is_special(path):
             _check_existing(path, force=force, is_ours=is_ours, may_be_folder=not suffix)
             if makes_folders:
                 _check_folder(path)
@@ -146,7 +146,8 @@ def _check_folder(path: Path) -> None:
         raise OutputError("cannot be written: the folder is read-only", source=str(path))
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: Path) -> bool:
+    """Return whether a path names a device or a pipe, which cannot be replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -217,7 +218,7 @@ class WholeFile:
         """
         self.path = path
         self._hidden: Path | None = None
-        if not _is_special(path):
+        if not is_special(path):
             self._hidden = hidden_name(path)
         with self._reported():
             self._file: IO[str] = (self._hidden or path).open(

@@ -11,7 +11,7 @@ from ocrcli.fingerprint import fingerprint
 from ocrcli.journal import Journal, NoJournal, journal_path
 from ocrcli.manifest import Entry, Manifest
 from ocrcli.options import Options, Retry
-from ocrcli.outputs import remove_stale
+from ocrcli.outputs import is_special, remove_stale
 
 _RETRIED = {
     Retry.FAILED: ("failed",),
@@ -97,7 +97,7 @@ class Resumption:
         """
         if self.manifest is not None:
             remove_stale(target)
-        if self.settings is None:
+        if self.settings is None or is_special(target):
             yield NoJournal()
             return
         path = journal_path(target)

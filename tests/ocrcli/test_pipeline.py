@@ -1,12 +1,14 @@
 """One document, from file to transcript."""
 
+import time
+
 import pytest
 
 import ocrcli
 from ocrcli.document import PageFacts, PageFailure, PageStatus
 from ocrcli.errors import InputError, ModelError, UsageError
 from ocrcli.pages import open_pages
-from ocrcli.pipeline import read_pages
+from ocrcli.pipeline import Reading, read_pages
 
 
 def statuses(pages):
@@ -71,6 +73,39 @@ def test_page_the_engine_forgot_is_an_error_record(fakes, tmp_path):
     with open_pages(path) as pages:
         found = statuses(read_pages(pages, Forgetful()))
     assert found == [(1, "ok"), (2, "error"), (3, "blank")]
+
+
+class TestTime:
+    def test_page_that_the_engine_gave_up_is_a_timeout(self, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2"])
+        script = {1: fakes.result(1, finish="timeout", error="too slow")}
+        with open_pages(path) as pages:
+            first, second = read_pages(pages, fakes.ScriptedRecogniser(script))
+        assert (first.status, first.error, first.text) == (PageStatus.TIMEOUT, "too slow", "")
+        assert second.status is PageStatus.OK
+
+    def test_page_that_takes_too_long_to_draw_never_reaches_the_model(self, fakes, tmp_path):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1"])
+        recogniser = fakes.ScriptedRecogniser()
+        with open_pages(path) as pages:
+            (page,) = read_pages(pages, recogniser, Reading(page_timeout_s=1e-9))
+        assert page.status is PageStatus.TIMEOUT
+        assert recogniser.pulled == []
+
+    def test_pages_carry_the_nearer_of_both_limits(self, fakes, tmp_path):
+        class Noting(fakes.ScriptedRecogniser):
+            def transcribe(self, pages):
+                for page in pages:
+                    self.deadline = page.deadline
+                    yield self._answer(page.page_number)
+
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1"])
+        recogniser = Noting()
+        for limits, low, high in (({}, None, None), ({"page_timeout_s": 50}, 40, 51)):
+            with open_pages(path) as pages:
+                list(read_pages(pages, recogniser, Reading(file_timeout_s=900, **limits)))
+            left = recogniser.deadline - time.monotonic()
+            assert (low or 850) < left < (high or 901)
 
 
 class TestPythonInterface:
