@@ -6,7 +6,7 @@ A run that is killed loses at most the pages in flight: the next one takes the o
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -180,7 +180,7 @@ def _fields(page: Page) -> dict[str, object]:
         "page": page.page_number,
         "status": str(page.status),
         "markup": page.markup,
-        "facts": asdict(page.facts),
+        "facts": asdict(replace(page.facts, ink=None)),
         "warnings": [asdict(notice) for notice in page.warnings],
         "tokens": asdict(page.tokens),
         "seconds": asdict(page.seconds),

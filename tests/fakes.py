@@ -11,7 +11,7 @@ from ocrcli.document import ModelFacts, PageImage
 from ocrcli.engine import FinishReason, PageResult, StageSeconds
 
 
-def block(text: str, label: str = "text", box: str = "100, 100, 900, 200") -> str:
+def block(text: str, label: str = "text", box: str = "0, 0, 999, 999") -> str:
     """Return one block as a model would write it."""
     return f"<|det|>{label} [{box}]<|/det|>{text}"
 

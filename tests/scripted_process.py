@@ -82,7 +82,7 @@ class Recogniser:
 
     def _markup(self, page) -> str:
         number, sight = page.page_number, look(page.pixels)
-        return f"<|det|>text [100, 100, 900, 200]<|/det|>{number} {sight}"
+        return f"<|det|>text [50, 50, 950, 950]<|/det|>{number} {sight}"
 
     def _result(self, page) -> Result:
         number = page.page_number
