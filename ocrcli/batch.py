@@ -79,7 +79,7 @@ def run_batch(
     batch = Batch(len(inputs))
     for index, (name, target) in enumerate(zip(inputs, targets, strict=True), start=1):
         try:
-            with open_pages(name, options.pages, options.password) as pages:
+            with open_pages(name, options.pages, options.password, recogniser.page_size) as pages:
                 document = Document(pages.source, output=None if target is None else str(target))
                 batch.documents.append(document)
                 observer.file_started(document, index, len(inputs))

@@ -26,6 +26,7 @@ from ocrcli.options import (
     OutputFormat,
     PageSelection,
     ProgressStyle,
+    ReadingMode,
 )
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def transcribe(
         Device | None, typer.Option(help="Where the model runs [default: auto].")
     ] = None,
     dtype: Annotated[
-        Dtype, typer.Option(help="Number format; auto is float32 on CPU, bfloat16 on GPU.")
+        Dtype,
+        typer.Option(help="auto is float32 on CPU, bfloat16 on GPU; int8 saves memory."),
     ] = Options.dtype,
     progress: Annotated[
         ProgressStyle, typer.Option(help="How progress is shown on stderr.")
@@ -151,6 +153,16 @@ def transcribe(
     ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
+    ] = None,
+    mode: Annotated[
+        ReadingMode,
+        typer.Option(help="Large models: a lone page in tiles, or many pages in one pass."),
+    ] = Options.mode,
+    pages_per_window: Annotated[
+        int | None, typer.Option(metavar="N", help="Large models: most pages in one pass.")
+    ] = None,
+    max_crops: Annotated[
+        int | None, typer.Option(metavar="N", help="Large models: most tiles of a lone page.")
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing outputs.")] = False,
@@ -190,6 +202,9 @@ def transcribe(
         benchmark_output=benchmark_output,
         pages_in_flight=pages_in_flight,
         max_tokens=max_tokens,
+        mode=mode,
+        pages_per_window=pages_per_window,
+        max_crops=max_crops,
         threads=threads,
         force=force,
         verbosity=-1 if quiet else verbose,

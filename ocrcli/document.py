@@ -115,7 +115,7 @@ class PageImage:
     """A page as a picture.
 
     Attributes:
-        pixels: Grey values 0 (black) to 255 (white), uint8 [height, width].
+        pixels: Values 0 (black) to 255, uint8: grey [height, width], or RGB [height, width, 3].
         facts: What else is known of the page.
     """
 

@@ -19,7 +19,7 @@ from ocrcli.document import Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import DamagedError, EncryptedError, InputError
 from ocrcli.options import PageSelection
 from ocrcli.pictures import PictureError, PictureFile
-from ocrcli.raster import Grey, PageSize, count_ink, dark_on_light
+from ocrcli.raster import PageSize, Pixels, count_ink, dark_on_light, grey_of
 
 LOW_DPI = 90.0
 """Below this resolution small print is lost, and the page says so."""
@@ -51,7 +51,7 @@ class _PageFile(Protocol):
     num_pages: int
     notices: tuple[Notice, ...]
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]: ...
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts]: ...
 
     def close(self) -> None: ...
 
@@ -87,8 +87,9 @@ class Pages:
             drawn, facts = self._file.draw(page_number, self._size)
         except (_PageError, PictureError) as error:
             return PageFailure(PageFacts(page_number), str(error))
-        pixels, was_inverted = dark_on_light(drawn)
-        height, width = pixels.shape
+        # Large models have seen light text on dark paper; they get the page as it is.
+        pixels, was_inverted = (drawn, False) if self._size.color else dark_on_light(drawn)
+        height, width = pixels.shape[:2]
         notices = list(facts.warnings)
         if was_inverted:
             notices.append(Notice("inverted", "light text on a dark page was inverted"))
@@ -105,7 +106,7 @@ class Pages:
                 image_height=height,
                 dpi=round(facts.dpi, 1),
                 rotation=facts.rotation,
-                ink_pixels=count_ink(pixels),
+                ink_pixels=count_ink(grey_of(pixels)),
                 warnings=tuple(notices),
                 seconds=time.perf_counter() - started,
             ),
@@ -202,7 +203,7 @@ class _Pictures:
         self._file = PictureFile(path, name)
         self.num_pages, self.notices = self._file.num_pages, self._file.notices
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]:
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts]:
         pixels, dpi, (width_pt, height_pt) = self._file.load(page_number - 1, size)
         return pixels, PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
 
@@ -250,7 +251,7 @@ class _PdfFile:
             raise DamagedError("the PDF is damaged and no page could be recovered", source=name)
         raise DamagedError("the PDF has zero pages", source=name)
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts]:
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts]:
         pymupdf.TOOLS.reset_mupdf_warnings()
         try:
             page = self._pdf.load_page(page_number - 1)
@@ -258,7 +259,7 @@ class _PdfFile:
             _refuse_bombs(page)
             width_pt, height_pt = page.rect.width, page.rect.height
             dpi = size.dpi_for(width_pt / _POINTS_PER_INCH, height_pt / _POINTS_PER_INCH)
-            pixels = _render(page, dpi, size.long_side)
+            pixels = _render(page, dpi, size)
             label, rotation = _label(page), int(page.rotation)
             complaints = pymupdf.TOOLS.mupdf_warnings()
             if complaints and _is_flat(pixels) and page.get_images():
@@ -316,15 +317,16 @@ def _refuse_bombs(page: pymupdf.Page) -> None:
             )
 
 
-def _render(page: pymupdf.Page, dpi: float, long_side: int) -> Grey:
+def _render(page: pymupdf.Page, dpi: float, size: PageSize) -> Pixels:
     zoom = dpi / _POINTS_PER_INCH
-    pixmap = page.get_pixmap(
-        matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False
-    )
-    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8)
-    pixels = rows.reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
+    colors = pymupdf.csRGB if size.color else pymupdf.csGRAY
+    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=colors, alpha=False)
+    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
+    pixels = rows[:, : pixmap.width * pixmap.n]
+    if size.color:
+        pixels = pixels.reshape(pixmap.height, pixmap.width, pixmap.n)
     # Rounding may add a row or a column beyond the size asked for.
-    return pixels[:long_side, :long_side].copy()
+    return pixels[: size.long_side, : size.long_side].copy()
 
 
 def _label(page: pymupdf.Page) -> str | None:
@@ -334,5 +336,5 @@ def _label(page: pymupdf.Page) -> str | None:
         return None
 
 
-def _is_flat(pixels: Grey) -> bool:
+def _is_flat(pixels: Pixels) -> bool:
     return int(pixels.max()) - int(pixels.min()) < 8

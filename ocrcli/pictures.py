@@ -4,11 +4,20 @@ import struct
 import warnings
 from pathlib import Path
 
+import numpy as np
 from PIL import Image, ImageOps
 
 from ocrcli.document import Notice
 from ocrcli.errors import DamagedError
-from ocrcli.raster import Grey, PageSize, reading_size, resample, to_grey, trusted_resolution
+from ocrcli.raster import (
+    PageSize,
+    Pixels,
+    reading_size,
+    resample,
+    to_grey,
+    to_rgb,
+    trusted_resolution,
+)
 
 MAX_PIXELS = 120_000_000
 """Pictures with more pixels are refused before they are decoded."""
@@ -84,8 +93,8 @@ class PictureFile:
             return [0], (Notice("first_frame_only", detail),)
         return [0], ()
 
-    def load(self, page_index: int, size: PageSize) -> tuple[Grey, float, tuple[float, float]]:
-        """Return a page's grey values, its dots per inch, and its width and height in points.
+    def load(self, page_index: int, size: PageSize) -> tuple[Pixels, float, tuple[float, float]]:
+        """Return a page's pixels, its dots per inch, and its width and height in points.
 
         Args:
             page_index: The page, from 0.
@@ -124,7 +133,7 @@ def _is_preview(image: Image.Image, index: int) -> bool:
 
 def _load(
     image: Image.Image, frame: int, size: PageSize
-) -> tuple[Grey, float, tuple[float, float]]:
+) -> tuple[Pixels, float, tuple[float, float]]:
     if frame or image.tell():
         image.seek(frame)
     if image.width * image.height > MAX_PIXELS:
@@ -132,7 +141,8 @@ def _load(
     resolution = trusted_resolution(image)
     full_width, full_height = image.size
     # A JPEG can be decoded straight to grey and to a fraction of its size.
-    image.draft("L", (2 * size.long_side, 2 * size.long_side))
+    if not size.color:
+        image.draft("L", (2 * size.long_side, 2 * size.long_side))
     image.load()
     upright = ImageOps.exif_transpose(image)
     if (upright.width > upright.height) != (full_width > full_height):
@@ -140,5 +150,11 @@ def _load(
         if resolution is not None:
             resolution = type(resolution)(resolution.down, resolution.across)
     width, height, dpi = reading_size(full_width, full_height, resolution, size)
-    pixels = resample(to_grey(upright), width, height)
+    if size.color:
+        # A large model scales pictures by itself; what the file says of inches changes nothing.
+        dpi *= full_width / width
+        width, height = full_width, full_height
+        pixels = np.array(to_rgb(upright))
+    else:
+        pixels = resample(to_grey(upright), width, height)
     return pixels, dpi, (width / dpi * 72.0, height / dpi * 72.0)

@@ -9,6 +9,14 @@ from PIL import Image
 Grey = NDArray[np.uint8]
 """Grey values 0 (black) to 255 (white), [height, width]."""
 
+Pixels = NDArray[np.uint8]
+"""A page as it is read: grey [height, width], or RGB [height, width, 3]."""
+
+COLOR_DPI = 300.0
+"""Resolution at which large models were shown pages."""
+
+_COLOR_LONG_SIDE = 8192
+
 _INK_CONTRAST = 32
 _FLAT_CONTRAST = 16
 _INVERTED_PAPER = 80
@@ -26,11 +34,18 @@ class PageSize:
         long_side: Longest side of a page image in pixels.
         max_dpi: Highest resolution at which pages of a known size are drawn.
         max_enlargement: Largest factor by which a picture is enlarged.
+        color: Whether pages are read in colour, pictures as they are; otherwise in grey.
     """
 
     long_side: int = 1280
     max_dpi: float = 200.0
     max_enlargement: float = 2.0
+    color: bool = False
+
+    @classmethod
+    def full_color(cls) -> "PageSize":
+        """Return the size at which large models read: 300 dots per inch, pictures as they are."""
+        return cls(_COLOR_LONG_SIDE, COLOR_DPI, 1.0, color=True)
 
     def dpi_for(self, width_inches: float, height_inches: float) -> float:
         """Return the resolution at which a page of this size is read."""
@@ -137,6 +152,29 @@ def _deep_to_grey(values: NDArray[np.generic]) -> Grey:
     black = min(darkest, 0.0)
     grey = np.clip((numbers - black) * (255.0 / max(white - black, 1e-6)), 0, 255)
     return np.round(grey).astype(np.uint8)
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return a picture of any colour mode as 8-bit RGB, transparency laid on white.
+
+    Args:
+        image: A loaded picture.
+    """
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.has_transparency_data:
+        paper = Image.new("RGBA", image.size, (255, 255, 255, 255))
+        return Image.alpha_composite(paper, image.convert("RGBA")).convert("RGB")
+    if image.mode in ("F", "I") or image.mode.startswith("I;"):
+        image = to_grey(image)
+    return image.convert("RGB")
+
+
+def grey_of(pixels: Pixels) -> Grey:
+    """Return grey values [height, width] of a page in grey or in colour [height, width, 3]."""
+    if pixels.ndim == 2:
+        return pixels
+    return np.asarray(Image.fromarray(pixels).convert("L"))
 
 
 def resample(image: Image.Image, width: int, height: int) -> Grey:

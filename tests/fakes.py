@@ -56,6 +56,7 @@ class ScriptedRecogniser:
         self.pulled: list[int] = []
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.5
+        self.page_size = None
 
     def transcribe(self, pages: Iterable[PageImage]) -> Iterator[PageResult]:
         waiting: list[int] = []
