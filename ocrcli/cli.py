@@ -129,7 +129,7 @@ def transcribe(
     ] = Options.format,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Model folder or safetensors file [default: shipped]."),
+        typer.Option(metavar="MODEL", help="Folder, safetensors file or org/name[@revision]."),
     ] = None,
     device: Annotated[
         Device | None, typer.Option(help="Where the model runs [default: auto].")
@@ -217,7 +217,7 @@ def transcribe(
 def models_info(
     model: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Model folder or safetensors file [default: shipped]."),
+        typer.Option(metavar="MODEL", help="Folder, safetensors file or org/name[@revision]."),
     ] = None,
     verbose: Annotated[
         int,
@@ -241,10 +241,11 @@ def _transcribe(inputs: Sequence[str], options: Options) -> int:
     from ocrcli.recogniser import ModelRecogniser
 
     started = time.perf_counter()
-    recogniser = ModelRecogniser(options)
     quiet = options.verbosity < 0
     progress = new_progress(options.progress, sys.stderr, os.environ, quiet=quiet)
     console = Console(progress, sys.stderr, options.verbosity)
+    recogniser = ModelRecogniser(options)
+    recogniser.say = None if quiet else console.line
     with guarded_stdout() as stream, contextlib.closing(console):
 
         def write(text: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ocrcli.errors import ModelError
+from ocrcli.hub import local_model
 
 
 def describe_model(path: Path | None) -> str:
@@ -17,13 +18,12 @@ def describe_model(path: Path | None) -> str:
         ModelError: The model is missing or damaged.
     """
     from ocrcli.engine import GenerationLimits
-    from ocrcli.models import CheckpointError, find_model, model_facts
-    from ocrcli.models.unlimited_ocr.config import ModelConfig
+    from ocrcli.models import CheckpointError, find_model, model_facts, read_config
     from ocrcli.raster import PageSize
 
     try:
-        files = find_model(path)
-        config = ModelConfig.from_file(files.config)
+        files = find_model(local_model(path))
+        config = read_config(files)
         weights = model_facts(files)
     except (CheckpointError, OSError, ValueError) as error:
         raise ModelError(str(error)) from error
@@ -36,7 +36,10 @@ def describe_model(path: Path | None) -> str:
             *(f"about.{key}: {value}" for key, value in sorted(file.metadata.items())),
         ]
     lines += _flat("config", asdict(config))
-    lines += _flat("reading", asdict(PageSize()))
+    lines += _flat(
+        "reading",
+        asdict(PageSize.full_color() if config.vision.image_channels == 3 else PageSize()),
+    )
     lines += _flat("limits", asdict(GenerationLimits.for_model(config)))
     return "\n".join(lines)
 
