@@ -213,6 +213,21 @@ def transcribe(
     return _guarded(lambda: _transcribe(inputs, options), options.verbosity)
 
 
+@app.command("calibrate-router")
+def calibrate_router(
+    document: Annotated[str, typer.Argument(help="A PDF or picture whose transcript is known.")],
+    reference: Annotated[
+        Path, typer.Option(metavar="FILE", help="Its transcript, <PAGE> before each page.")
+    ],
+    model: Annotated[
+        Path, typer.Option(metavar="MODEL", help="Unlimited-OCR of the second generation.")
+    ],
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.AUTO,
+) -> int:
+    """Measure which of a large model's open settings make a known document most likely."""
+    return _guarded(lambda: _calibrate(document, reference, model, device), 0)
+
+
 @models.command("info")
 def models_info(
     model: Annotated[
@@ -280,6 +295,15 @@ def _models_info(model: Path | None) -> int:
 
     with contextlib.suppress(BrokenPipeError):
         typer.echo(describe_model(model))
+    return ExitCode.OK
+
+
+def _calibrate(document: str, reference: Path, model: Path, device: Device) -> int:
+    from ocrcli.known_document import calibration_report
+    from ocrcli.recogniser import chosen_device
+
+    for line in calibration_report(document, reference, model, chosen_device(device)):
+        typer.echo(line)
     return ExitCode.OK
 
 
