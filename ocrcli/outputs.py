@@ -115,6 +115,30 @@ def _key(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
+def check_report_path(report: Path, inputs: Sequence[str], targets: Sequence[Path | None]) -> None:
+    """Refuse a place for the benchmark's report before any work is done.
+
+    Args:
+        report: The file that is to be written, replacing an earlier report.
+        inputs: The inputs as given.
+        targets: The planned outputs, None for standard output.
+
+    Raises:
+        UsageError: The report would replace an input or a transcript.
+        OutputError: It is a folder, or lies in one that does not exist.
+    """
+    _refuse_inputs([report], inputs)
+    if report.resolve() in {target.resolve() for target in targets if target is not None}:
+        raise UsageError(
+            "is the output of an input, too",
+            source=str(report),
+            next_action="choose another --benchmark-output",
+        )
+    if report.is_dir() or not report.parent.is_dir():
+        fault = "is a folder" if report.is_dir() else "lies in a folder that does not exist"
+        raise OutputError(fault, source=str(report), next_action="choose another output")
+
+
 def _refuse_inputs(paths: Sequence[Path], inputs: Sequence[str]) -> None:
     sources = {Path(name).resolve() for name in inputs}
     for path in paths:

@@ -15,7 +15,7 @@ from ocrcli.inputs import Inputs, find_inputs
 from ocrcli.journal import is_sealed
 from ocrcli.manifest import written_unchanged
 from ocrcli.options import Options, OutputFormat
-from ocrcli.outputs import STDOUT, output_folder, plan_outputs
+from ocrcli.outputs import STDOUT, check_report_path, output_folder, plan_outputs
 from ocrcli.resumption import is_resumed
 from ocrcli.writers import new_writer, suffix_of
 
@@ -72,7 +72,7 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
     """
     folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
     resumed = folder is not None and is_resumed(options, mirrors=inputs.mirrors)
-    return plan_outputs(
+    targets = plan_outputs(
         [file.name for file in inputs.files],
         options.output,
         "" if options.split_pages else suffix_of(options.format),
@@ -84,6 +84,10 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
         ),
         makes_folders=not options.dry_run,
     )
+    if options.benchmark_output is not None:
+        names = [file.name for file in inputs.files]
+        check_report_path(options.benchmark_output, names, targets)
+    return targets
 
 
 def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumption") -> int:

@@ -245,6 +245,23 @@ class TestBenchmark:
         assert "{" not in done.stderr
         assert "pages per minute" in done.stderr
 
+    def test_report_never_replaces_an_input_or_a_transcript(
+        self, run_scripted, recogniser, pdf, tmp_path
+    ):
+        before = pdf.read_bytes()
+        done = run_scripted(recogniser, ["transcribe", pdf, "--benchmark-output", pdf])
+        assert (done.code, pdf.read_bytes()) == (2, before)
+        out = tmp_path / "out.txt"
+        done = run_scripted(recogniser, ["transcribe", pdf, "-o", out, "--benchmark-output", out])
+        assert (done.code, out.exists()) == (2, False)
+
+    def test_report_without_a_place_is_refused_before_reading(
+        self, run_scripted, recogniser, pdf, tmp_path
+    ):
+        target = tmp_path / "missing" / "b.json"
+        done = run_scripted(recogniser, ["transcribe", pdf, "--benchmark-output", target])
+        assert (done.code, done.stdout) == (5, "")
+
     def test_exit_code_is_that_of_a_normal_run(self, fakes, run_scripted, pdf):
         failing = fakes.ScriptedRecogniser({1: fakes.result(1, finish="error", error="nan")})
         assert run_scripted(failing, ["transcribe", pdf, "--benchmark"]).code == 10

@@ -40,6 +40,20 @@ CHARS: str = _ordered() + "ßẞ"
 INDEX: dict[str, int] = {char: index for index, char in enumerate(CHARS)}
 """Position of each character in `CHARS`."""
 
+QUOTES = {
+    "en": ("“", "”"),
+    "de": ("„", "“"),
+    "fr": ("«", "»"),
+    "es": ("«", "»"),
+    "it": ("«", "»"),
+    "pt": ("“", "”"),
+    "nl": ("‘", "’"),
+    "sv": ("”", "”"),
+    "da": ("»", "«"),
+    "pl": ("„", "”"),
+}
+"""Opening and closing quotation mark of each language."""
+
 
 def untaught(text: str) -> set[str]:
     r"""Return the characters of `text` that are neither taught nor a newline.

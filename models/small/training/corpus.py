@@ -15,25 +15,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ocrcli.models.small.training.charset import CHARS, untaught
+from ocrcli.models.small.training.charset import CHARS, QUOTES, untaught
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl")
 HELD_OUT_BOOKS = ("bertrand-russell_the-problems-of-philosophy", "bram-stoker_dracula")
 """Books used by the evaluation only: neither the model nor the tokenizer ever sees them."""
-
-QUOTES = {
-    "en": ("“", "”"),
-    "de": ("„", "“"),
-    "fr": ("«", "»"),
-    "es": ("«", "»"),
-    "it": ("«", "»"),
-    "pt": ("“", "”"),
-    "nl": ("‘", "’"),
-    "sv": ("”", "”"),
-    "da": ("»", "«"),
-    "pl": ("„", "”"),
-}
-"""Opening and closing quotation mark of each language."""
 
 _FOLDS = str.maketrans(
     {

@@ -7,21 +7,9 @@ import random
 import string
 from pathlib import Path
 
+from ocrcli.models.small.training.charset import QUOTES
 from ocrcli.models.small.training.facts import fact, web
 
-# Opening and closing quotation marks and the languages that use them.
-_QUOTES = {
-    "en": ("“", "”"),
-    "de": ("„", "“"),
-    "fr": ("« ", " »"),
-    "es": ("«", "»"),
-    "it": ("«", "»"),
-    "pt": ("“", "”"),
-    "nl": ("‘", "’"),
-    "sv": ("”", "”"),
-    "da": ("»", "«"),
-    "pl": ("„", "”"),
-}
 _MARKS = "!\"#$%&'()*+,-./:;<=>?@[]_{}|~§†‡•–—…“”‘’«»°±×½¼€£©®™"
 _ACCENTED = "äöüßéèêàâçôûùîïëÿñáíìóòúãõåæøœąćęłńśźżÄÖÜÉÈÊÀÂÇÔÛÎÑÁÍÓÚÃÕÅÆØŒĄĆĘŁŃŚŹŻ¿¡ºª"
 
@@ -111,7 +99,7 @@ class TextSource:
 
     def _sentences(self, rng: random.Random, language: str) -> list[str]:
         words, running = self._languages[language]
-        opening, closing = _QUOTES.get(language, ("“", "”"))
+        opening, closing = QUOTES[language]
         result: list[str] = []
         for _ in range(rng.randrange(1, 7)):
             count = rng.randrange(3, 18)
