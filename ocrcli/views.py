@@ -132,5 +132,5 @@ def view_tokens(vision: VisionConfig, columns: int = 0, rows: int = 0) -> int:
 
 def _normalised(image: Image.Image) -> Tensor:
     values = np.asarray(image).astype(np.float32)
-    tensor = torch.from_numpy(values) / 127.5 - 1.0
+    tensor = (torch.from_numpy(values) / 255.0 - 0.5) / 0.5
     return tensor.permute(2, 0, 1) if tensor.dim() == 3 else tensor[None]
