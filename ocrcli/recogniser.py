@@ -1,19 +1,28 @@
 """The model as the pipeline sees it: page images in, results out, loaded when first needed."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import ModelFacts, PageImage
 from ocrcli.errors import DeviceError, ModelError
-from ocrcli.options import Device, Dtype, Options
+from ocrcli.options import Device, Dtype, Options, ReadingMode
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
     from ocrcli.models.interface import OcrModel
+    from ocrcli.models.unlimited_ocr.config import ModelConfig
+    from ocrcli.raster import PageSize
     from ocrcli.tokenizer import Tokenizer
+
+ONEPASS_PAGES = 256
+"""Pages that a model of the second generation reads in one pass unless told otherwise."""
+
+KEPT_PAGES = 8
+"""The same for the first generation."""
 
 _RETRY_NGRAM = (40, 1024)
 
@@ -33,6 +42,10 @@ class Recogniser(Protocol):
     def unknown_keys(self) -> tuple[str, ...]:
         """Settings of the model that nobody understood."""
 
+    @property
+    def page_size(self) -> "PageSize | None":
+        """Size at which the model wants pages, or None for the usual one."""
+
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages."""
 
@@ -46,24 +59,43 @@ class ModelRecogniser:
     A run over blank pages or over files that cannot be opened never loads it.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(
+        self, options: Options, progress: "Callable[[int, int], None] | None" = None
+    ) -> None:
         """Remember what to load.
 
         Args:
             options: The model, the device and the limits.
+            progress: Told how many bytes of the weights have been read, and of how many.
 
         Raises:
             ModelError: The path given for the model does not exist.
         """
         if options.model is not None and not options.model.exists():
             raise ModelError("no such model", source=str(options.model))
-        self._options = options
+        self._options, self.progress = options, progress
         self._engine: Engine | None = None
         self._model: OcrModel | None = None
         self._tokenizer: Tokenizer | None = None
         self.unknown_keys: tuple[str, ...] = ()
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.0
+
+    @cached_property
+    def page_size(self) -> "PageSize | None":
+        """Size at which the model wants pages; reads its settings, not its weights."""
+        if self._options.model is None:
+            return None
+        from ocrcli.models import CheckpointError, find_model
+        from ocrcli.models.unlimited_ocr.config import ModelConfig
+        from ocrcli.raster import PageSize
+
+        try:
+            config = ModelConfig.from_file(find_model(self._options.model).config)
+        except (CheckpointError, OSError, ValueError):
+            # What is wrong with a model is said when the first page needs it.
+            return None
+        return PageSize.full_color() if config.vision.image_channels == 3 else None
 
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages.
@@ -109,6 +141,7 @@ class ModelRecogniser:
             pages_in_flight=1,
             pages_per_prompt=1,
             no_repeat_ngram=NoRepeatNgram(*_RETRY_NGRAM),
+            lone_page_ngram=None,
         )
         engine = Engine(self._model, self._tokenizer, patient)
         return next(iter(engine.transcribe([page])), None)
@@ -127,15 +160,20 @@ class ModelRecogniser:
         device, dtype = _device(options.device), options.dtype
         if dtype is Dtype.AUTO:
             dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
+        kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
         try:
-            loaded = load_model(options.model, device, getattr(torch, dtype))
+            loaded = load_model(
+                options.model, device, getattr(torch, kept), dtype is Dtype.INT8, self.progress
+            )
             tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
         except torch.cuda.OutOfMemoryError as error:
             raise DeviceError("the model does not fit into the GPU's memory") from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
-        limits = _with_options(GenerationLimits.for_model(loaded.config), options)
+        limits = _with_options(
+            GenerationLimits.for_model(loaded.config, _window(loaded.config, options)), options
+        )
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys
@@ -155,9 +193,20 @@ def _device(device: Device) -> str:
     return "cuda" if available and device is not Device.CPU else "cpu"
 
 
+def _window(config: "ModelConfig", options: Options) -> int:
+    if config.sparse.page_isolated or options.mode is ReadingMode.PAGE:
+        return 1
+    # Pages of the first generation may have to be read again, so their pictures are kept meanwhile.
+    return options.pages_per_window or (ONEPASS_PAGES if config.has_markers else KEPT_PAGES)
+
+
 def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLimits":
     if options.pages_in_flight is not None:
         limits = replace(limits, pages_in_flight=options.pages_in_flight)
     if options.max_tokens is not None:
         limits = replace(limits, max_tokens_per_page=options.max_tokens)
+    if options.mode is ReadingMode.ONEPASS:
+        limits = replace(limits, max_tiles=0)
+    elif options.max_crops is not None:
+        limits = replace(limits, max_tiles=options.max_crops)
     return limits
