@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import ModelFacts, PageImage
 from ocrcli.errors import DeviceError, ModelError
+from ocrcli.hub import is_name, local_model
 from ocrcli.options import Device, Dtype, Options, ReadingMode
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from ocrcli.models.unlimited_ocr.config import ModelConfig
     from ocrcli.raster import PageSize
     from ocrcli.tokenizer import Tokenizer
+
+_LARGE_BYTES = 1 << 30
 
 ONEPASS_PAGES = 256
 """Pages that a model of the second generation reads in one pass unless told otherwise."""
@@ -57,33 +61,54 @@ class ModelRecogniser:
     """Reads pages with a model that is loaded when the first page asks for it.
 
     A run over blank pages or over files that cannot be opened never loads it.
+
+    Attributes:
+        say: Takes lines about what takes long, a model that is fetched or read; None for nobody.
     """
 
-    def __init__(
-        self, options: Options, progress: "Callable[[int, int], None] | None" = None
-    ) -> None:
+    def __init__(self, options: Options) -> None:
         """Remember what to load.
 
         Args:
             options: The model, the device and the limits.
-            progress: Told how many bytes of the weights have been read, and of how many.
 
         Raises:
             ModelError: The path given for the model does not exist.
         """
-        if options.model is not None and not options.model.exists():
+        if options.model is not None and not options.model.exists() and not is_name(options.model):
             raise ModelError("no such model", source=str(options.model))
-        self._options, self.progress = options, progress
+        self._options = options
         self._engine: Engine | None = None
         self._model: OcrModel | None = None
         self._tokenizer: Tokenizer | None = None
         self.unknown_keys: tuple[str, ...] = ()
+        self.say: Callable[[str], None] | None = None
+        self._tenths_read = 0
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.0
 
     @cached_property
+    def _path(self) -> Path | None:
+        return local_model(self._options.model, self.say)
+
+    def _reading(self, read: int, total: int) -> None:
+        # Reading a few megabytes needs no display.
+        if self.say is None or total < _LARGE_BYTES:
+            return
+        tenth = 10 * read // total
+        if tenth > self._tenths_read:
+            self._tenths_read = tenth
+            self.say(f"reading the model: {10 * tenth} % of {total / 1e9:.2f} GB")
+
+    @cached_property
     def page_size(self) -> "PageSize | None":
-        """Size at which the model wants pages; reads its settings, not its weights."""
+        """Size at which the model wants pages; reads its settings, not its weights.
+
+        Settings that cannot be read are complained of when a page needs the model.
+
+        Raises:
+            ModelError: The model is named, not on this computer, and cannot be fetched.
+        """
         if self._options.model is None:
             return None
         from ocrcli.models import CheckpointError, find_model
@@ -91,9 +116,8 @@ class ModelRecogniser:
         from ocrcli.raster import PageSize
 
         try:
-            config = ModelConfig.from_file(find_model(self._options.model).config)
+            config = ModelConfig.from_file(find_model(self._path).config)
         except (CheckpointError, OSError, ValueError):
-            # What is wrong with a model is said when the first page needs it.
             return None
         return PageSize.full_color() if config.vision.image_channels == 3 else None
 
@@ -163,7 +187,7 @@ class ModelRecogniser:
         kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
         try:
             loaded = load_model(
-                options.model, device, getattr(torch, kept), dtype is Dtype.INT8, self.progress
+                self._path, device, getattr(torch, kept), dtype is Dtype.INT8, self._reading
             )
             tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
             hashes = [file.sha256 for file in model_facts(loaded.files)]

@@ -84,7 +84,10 @@ def transcribe(
     ] = Options.max_pixels,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Model folder or safetensors file [default: shipped]."),
+        typer.Option(
+            metavar="MODEL",
+            help="Folder, safetensors file or org/name[@revision] [default: shipped].",
+        ),
     ] = None,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Options.device,
     dtype: Annotated[
