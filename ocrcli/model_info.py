@@ -19,6 +19,7 @@ def describe_model(path: Path | None) -> str:
     """
     from ocrcli.engine import GenerationLimits
     from ocrcli.models import CheckpointError, find_model, model_facts, read_config
+    from ocrcli.open_settings import listed
     from ocrcli.raster import PageSize
 
     try:
@@ -42,6 +43,8 @@ def describe_model(path: Path | None) -> str:
         asdict(PageSize.full_color() if config.vision.image_channels == 3 else PageSize()),
     )
     lines += _flat("limits", asdict(GenerationLimits.for_model(config)))
+    if config.attention == "dash" and not config.sparse.page_isolated:
+        lines += listed(config.sparse)
     return "\n".join(lines)
 
 

@@ -181,7 +181,7 @@ class ModelRecogniser:
         options = self._options
         if options.threads is not None:
             torch.set_num_threads(options.threads)
-        device, dtype = _device(options.device), options.dtype
+        device, dtype = chosen_device(options.device), options.dtype
         if dtype is Dtype.AUTO:
             dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
         kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
@@ -206,7 +206,12 @@ class ModelRecogniser:
         return engine
 
 
-def _device(device: Device) -> str:
+def chosen_device(device: Device) -> str:
+    """Return "cpu" or "cuda".
+
+    Raises:
+        DeviceError: A GPU is asked for and there is none.
+    """
     import torch
 
     available = torch.cuda.is_available()

@@ -1,7 +1,8 @@
-"""Linear layers whose weights are stored as 8-bit integers, for CPUs that memory holds back.
+"""Linear layers whose weights are stored as 8-bit integers, for computers short of memory.
 
-A step of decoding reads every weight it uses once, so a quarter of the bytes is most of a fourfold
-speed, and a model of three billion parameters fits into ordinary memory.
+A matrix takes a quarter of its float32 bytes, so a model of three billion parameters fits into
+ordinary memory. Each use converts the matrix to the type of its input first: what is saved is
+memory, not time.
 """
 
 import torch

@@ -5,6 +5,7 @@ names of the published files.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from ocrcli.kernels.paged_kv import PagedKv
 from ocrcli.models.interface import DecodePlan, PrefillPlan
 from ocrcli.models.layers.norm import RmsNorm
-from ocrcli.models.unlimited_ocr.config import ModelConfig
+from ocrcli.models.unlimited_ocr.config import ModelConfig, SparseConfig
 from ocrcli.models.unlimited_ocr.decoder import DecoderLayer, RopePhases, rope_phases
 from ocrcli.models.unlimited_ocr.orientation import OrientationHead
 from ocrcli.models.unlimited_ocr.rswa_decoder import RswaLayer
@@ -72,6 +73,18 @@ class UnlimitedOcr(nn.Module):
             self.lm_head = nn.Linear(
                 config.decoder.hidden_size, config.decoder.vocab_size, bias=False
             )
+
+    def use_sparse(self, sparse: SparseConfig) -> None:
+        """Go on with other attention settings of the same geometry; only for "dash" attention.
+
+        Args:
+            sparse: Equal to the present settings in block size and router width.
+        """
+        self.config = replace(self.config, sparse=sparse)
+        for layer in cast(Iterable[DecoderLayer], self.model.layers):
+            layer.sparse = sparse
+            router = layer.self_attn.router
+            router.q_norm.offset = router.k_norm.offset = sparse.router_norm_offset
 
     def visual_features(self, pixels: Tensor, offset: tuple[int, int] = (0, 0)) -> Tensor:
         """Return encoder features before the projector.

@@ -126,3 +126,25 @@ def test_missing_tensor_ends_with_the_model_s_exit_code(capfd, model, pdf, tmp_p
     code, pages, errors = run(capfd, pdf, "--model", copy)
     assert (code, pages) == (7, [])
     assert "missing tensor model.norm.weight" in errors
+
+
+def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation, tmp_path):
+    reference = tmp_path / "reference.txt"
+    reference.write_text("<PAGE>One<PAGE>Two<PAGE>Three", encoding="utf-8")
+    code = main(
+        ["calibrate-router", str(pdf), "--reference", str(reference), "--model", str(model)]
+    )
+    captured = capfd.readouterr()
+    if generation == 1:
+        assert code == 7
+        assert "second generation" in captured.err
+        return
+    assert code == 0, captured.err
+    assert captured.out.count("(perplexity: ") == 14
+    assert captured.out.splitlines()[-1].startswith("perplexity: ")
+
+
+def test_open_settings_are_listed_with_default_and_source(capfd, model, generation):
+    assert main(["models", "info", "--model", str(model)]) == 0
+    lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("open.")]
+    assert len(lines) == (24 if generation == 2 else 0)
