@@ -41,6 +41,8 @@ def calibration_report(document: str, reference: Path, model: Path, device: str)
     try:
         loaded = load_model(local_model(model), device)
         tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+        if loaded.config.has_markers and loaded.config.tokens.page is None:
+            loaded.model.use_page_id(tokenizer.page_id)
     except (CheckpointError, OSError, ValueError) as error:
         raise ModelError(str(error)) from error
     if loaded.config.attention != "dash" or loaded.config.sparse.page_isolated:

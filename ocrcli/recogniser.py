@@ -190,6 +190,8 @@ class ModelRecogniser:
                 self._path, device, getattr(torch, kept), dtype is Dtype.INT8, self._reading
             )
             tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+            if loaded.config.has_markers and loaded.config.tokens.page is None:
+                loaded.model.use_page_id(tokenizer.page_id)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
         except torch.cuda.OutOfMemoryError as error:
             raise DeviceError("the model does not fit into the GPU's memory") from error

@@ -74,6 +74,10 @@ class UnlimitedOcr(nn.Module):
                 config.decoder.hidden_size, config.decoder.vocab_size, bias=False
             )
 
+    def use_page_id(self, page: int) -> None:
+        """Take the id of `<PAGE>` from outside, for a configuration that does not name it."""
+        self.config = replace(self.config, tokens=replace(self.config.tokens, page=page))
+
     def use_sparse(self, sparse: SparseConfig) -> None:
         """Go on with other attention settings of the same geometry; only for "dash" attention.
 

@@ -148,3 +148,14 @@ def test_open_settings_are_listed_with_default_and_source(capfd, model, generati
     assert main(["models", "info", "--model", str(model)]) == 0
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("open.")]
     assert len(lines) == (24 if generation == 2 else 0)
+
+
+def test_page_id_that_the_settings_lack_comes_from_the_tokenizer(capfd, model, pdf, tmp_path):
+    copy = tmp_path / "unnamed"
+    shutil.copytree(model, copy)
+    settings = json.loads((copy / "config.json").read_text())
+    settings.pop("page_token_id", None)
+    (copy / "config.json").write_text(json.dumps(settings))
+    code, pages, errors = run(capfd, pdf, "--model", copy, "--pages", "1,2")
+    assert code == 0, errors
+    assert [page["status"] == "error" for page in pages] == [False, False]
