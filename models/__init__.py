@@ -16,6 +16,7 @@ _HOMES = {
     "find_model": "loading",
     "load_model": "loading",
     "model_facts": "loading",
+    "read_config": "loading",
 }
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "find_model",
     "load_model",
     "model_facts",
+    "read_config",
 ]
 
 

@@ -1,13 +1,16 @@
 """Safetensors in, parameters out: strict names, int8 matrices, readable errors."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
+
+from ocrcli.models.filling import Filling
+from ocrcli.models.placement import Placement
 
 # An int8 matrix W is stored as integers Q and one float32 scale per output row: W = Q * scale.
 SCALE_SUFFIX = ".scale"
@@ -63,16 +66,54 @@ def weights_metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
+def tensor_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of every tensor in some files, read from their headers.
+
+    Raises:
+        CheckpointError: A file is missing or damaged.
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for path in paths:
+        with _opened(path) as file:
+            names = list(file.keys())
+            shapes |= {name: tuple(file.get_slice(name).get_shape()) for name in names}
+    return shapes
+
+
+def mean_of(paths: Iterable[Path], names: Iterable[str]) -> float:
+    """Return the mean of all values of some small tensors, 0 without any.
+
+    Raises:
+        CheckpointError: A file is missing or damaged.
+    """
+    wanted, values = set(names), []
+    for path in paths:
+        with _opened(path) as file:
+            values += [file.get_tensor(name).float() for name in wanted & set(file.keys())]
+    return float(torch.cat([value.flatten() for value in values]).mean()) if values else 0.0
+
+
 def load_weights(
-    model: nn.Module, paths: Iterable[Path], dtype: torch.dtype, optional: Iterable[str] = ()
+    model: nn.Module,
+    paths: Iterable[Path],
+    dtype: torch.dtype,
+    optional: Iterable[str] = (),
+    routes: Mapping[str, tuple[Placement, ...]] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> tuple[str, ...]:
-    """Fill `model` from safetensors files.
+    """Fill `model` from safetensors files, tensor by tensor.
+
+    The files are mapped into memory, so beside the model itself there is never more than a piece
+    of one tensor.
 
     Args:
         model: The model, on the device the weights shall go to.
         paths: One file, or all shards.
         dtype: Type that floating-point tensors are converted to; int8 matrices are expanded to it.
+            Parameters of type int8 get one scale per row instead.
         optional: Beginnings of parameter names that the files may leave out all together.
+        routes: Where tensors go that are not stored under the name of their parameter.
+        progress: Told how many bytes of the files have been read since the last call.
 
     Returns:
         The entries of `optional` that were left out; their parameters hold nothing.
@@ -81,38 +122,44 @@ def load_weights(
         CheckpointError: A file is missing or damaged, a tensor is missing, unknown or misshapen.
     """
     paths = list(paths)
-    wanted = dict(model.named_parameters())
-    missing = set(wanted)
+    filling = Filling(model, dtype)
     unexpected: list[str] = []
+    seen: set[str] = set()
     for path in paths:
         with _opened(path) as file:
             names = set(file.keys())
             for name in sorted(names):
                 if name.endswith(SCALE_SUFFIX) and name[: -len(SCALE_SUFFIX)] in names:
                     continue
-                if name not in wanted:
+                places = (routes or {}).get(name, (Placement(name),))
+                if not all(place.target in filling.wanted for place in places):
                     buffer = file.get_slice(name).get_dtype() in _BUFFER_TYPES
-                    if name not in _UNUSED and not buffer:
+                    if places[0].target not in _UNUSED and not buffer:
                         unexpected.append(name)
                     continue
-                if name not in missing:
+                if name in seen:
                     raise CheckpointError(f"{path.name}: tensor {name} is in two files")
+                seen.add(name)
+                stored = file.get_tensor(name)
                 scale = name + SCALE_SUFFIX
                 value = _expanded(
-                    path,
-                    name,
-                    file.get_tensor(name),
-                    file.get_tensor(scale) if scale in names else None,
+                    path, name, stored, file.get_tensor(scale) if scale in names else None
                 )
-                _assign(path, name, wanted[name], value.to(dtype))
-                missing.discard(name)
+                for place in places:
+                    try:
+                        filling.put(place, value[place.source] if place.source else value)
+                    except ValueError as error:
+                        raise CheckpointError(f"{path.name}: tensor {name} {error}") from error
+                if progress is not None:
+                    progress(stored.nbytes)
+    missing = filling.missing()
     left_out = []
     for prefix in optional:
-        part = {name for name in wanted if name.startswith(prefix)}
-        if part and part <= missing:
-            missing -= part
+        part = {name for name in filling.wanted if name.startswith(prefix)}
+        if part and part <= set(missing):
+            missing = [name for name in missing if name not in part]
             left_out.append(prefix)
-    faults = [_listed("missing tensor", sorted(missing))] if missing else []
+    faults = [_listed("missing tensor", missing)] if missing else []
     faults += [_listed("unexpected tensor", unexpected)] if unexpected else []
     if faults:
         where = ", ".join(path.name for path in paths)
@@ -138,21 +185,6 @@ def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Ten
     if not value.dtype.is_floating_point:
         raise CheckpointError(f"{path.name}: tensor {name} has unusable type {value.dtype}")
     return value
-
-
-def _assign(path: Path, name: str, param: nn.Parameter, value: Tensor) -> None:
-    if param.shape != value.shape:
-        raise CheckpointError(
-            f"{path.name}: tensor {name} must have shape {tuple(param.shape)} by the "
-            f"configuration, got {tuple(value.shape)}"
-        )
-    if not torch.isfinite(value).all():
-        raise CheckpointError(f"{path.name}: tensor {name} holds values that are not finite")
-    if param.dtype == value.dtype:
-        with torch.no_grad():
-            param.copy_(value)
-    else:
-        param.data = value.to(param.device)
 
 
 def _listed(what: str, names: list[str]) -> str:

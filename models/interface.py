@@ -96,6 +96,9 @@ class OcrModel(Protocol):
     def encode_image(self, pixels: Tensor) -> Tensor:
         """Return the image tokens [n, hidden] of one page, pixels [C, H, W] in [-1, 1]."""
 
+    def encode_tiles(self, tiles: Tensor, columns: int) -> Tensor:
+        """Return the image tokens [n, hidden] of one page cut into tiles [T, C, H, W], by rows."""
+
     def embed_tokens(self, ids: Tensor) -> Tensor:
         """Return embeddings [T, hidden] of token ids, int64 [T]."""
 

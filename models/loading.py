@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -13,10 +14,14 @@ from ocrcli.models.checkpoint import (
     CheckpointFile,
     describe,
     load_weights,
+    mean_of,
+    tensor_shapes,
     weights_metadata,
 )
-from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
+from ocrcli.models.layers.int8_linear import use_int8
+from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig, WeightFacts
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
+from ocrcli.models.unlimited_ocr.tensor_names import placements, router_width
 
 _WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
@@ -88,10 +93,26 @@ def _complete(name: str, folder: Path, weights: tuple[Path, ...]) -> ModelFiles:
     return files
 
 
+def read_config(files: ModelFiles) -> ModelConfig:
+    """Return the configuration of a model, completed by what its weights say.
+
+    Raises:
+        CheckpointError: A file is damaged, or a value cannot be used.
+    """
+    try:
+        ModelConfig.from_file(files.config)
+        dim, norms = router_width(tensor_shapes(files.weights))
+        return ModelConfig.from_file(files.config, WeightFacts(dim, mean_of(files.weights, norms)))
+    except (ConfigError, OSError) as error:
+        raise CheckpointError(f"{files.config}: {error}") from error
+
+
 def load_model(
     path: Path | None = None,
     device: torch.device | str = "cpu",
     dtype: torch.dtype = torch.float32,
+    int8: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> LoadedModel:
     """Return a model in evaluation mode.
 
@@ -99,6 +120,9 @@ def load_model(
         path: See `find_model`.
         device: Where the weights go.
         dtype: Floating-point type to compute in.
+        int8: Whether the decoder's matrices are kept as 8-bit integers. Routers, expert gates,
+            embeddings and the image encoder stay in `dtype`.
+        progress: Told how many bytes have been read so far, and of how many.
 
     Raises:
         CheckpointError: Files are missing, damaged or do not fit the configuration.
@@ -108,16 +132,20 @@ def load_model(
         6
     """
     files = find_model(path)
-    try:
-        config = ModelConfig.from_file(files.config)
-    except (ConfigError, OSError) as error:
-        raise CheckpointError(f"{files.config}: {error}") from error
+    config = read_config(files)
     _check_tokenizer(files)
     with torch.device("meta"):
         # Typed before it gets memory, so that half precision never needs room for float32.
         model = UnlimitedOcr(config).to(dtype)
+        if int8:
+            use_int8(model.model.layers, skipped=("router", "gate"))
     model = model.to_empty(device=device)
-    if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS):
+    try:
+        routes = placements(tensor_shapes(files.weights), config)
+    except ConfigError as error:
+        raise CheckpointError(f"{files.weights[0].name}: {error}") from error
+    count = _counted(files, progress)
+    if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS, routes, count):
         model.drop_orientation_head()
     return LoadedModel(model.eval().requires_grad_(False), config, files)
 
@@ -136,6 +164,21 @@ def _check_tokenizer(files: ModelFiles) -> None:
             f"{files.tokenizer}: sha256 is {found} but {files.weights[0].name} was trained with "
             f"{wanted}; restore the tokenizer that came with the weights"
         )
+
+
+def _counted(
+    files: ModelFiles, progress: Callable[[int, int], None] | None
+) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    total, read = sum(path.stat().st_size for path in files.weights), 0
+
+    def count(size: int) -> None:
+        nonlocal read
+        read += size
+        progress(min(read, total), total)
+
+    return count
 
 
 def model_facts(files: ModelFiles) -> list[CheckpointFile]:

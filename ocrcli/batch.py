@@ -153,7 +153,12 @@ class BatchRun:
     def _transcribe(self, task: Task, index: int, batch: Batch) -> None:
         options, source = self._options, task.input
         with open_pages(
-            source.path, options.pages, options.password, files=options.files, name=source.name
+            source.path,
+            options.pages,
+            options.password,
+            self._recogniser.page_size,
+            options.files,
+            source.name,
         ) as pages:
             if options.strict and pages.source.is_repaired:
                 raise DamagedError(

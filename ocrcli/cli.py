@@ -16,6 +16,7 @@ from ocrcli.errors import ExitCode, OcrError, UsageError
 from ocrcli.guard import print_error
 from ocrcli.info_commands import config, doctor, models, schema
 from ocrcli.interruption import Stopped
+from ocrcli.model_commands import calibrate_router
 from ocrcli.transcribe_command import transcribe
 
 # Typer brings its own copy of click or uses the installed one; either way this is the base class.
@@ -35,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(epilog=_EXIT_CODES)(transcribe)
+app.command("calibrate-router")(calibrate_router)
 app.command()(schema)
 app.command()(doctor)
 app.add_typer(models, name="models")

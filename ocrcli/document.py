@@ -125,7 +125,10 @@ class PageFacts:
     @property
     def ink_ratio(self) -> float:
         """Share of the page image that is ink, 0 to 1."""
-        area = self.image_width * self.image_height
+        # Where the ink was counted, which may have been on a smaller picture.
+        height = self.image_height if self.ink is None else self.ink.height
+        width = self.image_width if self.ink is None else self.ink.width
+        area = height * width
         return self.ink_pixels / area if area else 0.0
 
 
@@ -134,7 +137,7 @@ class PageImage:
     """A page as a picture.
 
     Attributes:
-        pixels: Grey values 0 (black) to 255 (white), uint8 [height, width].
+        pixels: Values 0 (black) to 255, uint8: grey [height, width], or RGB [height, width, 3].
         facts: What else is known of the page.
         deadline: When to give the page up, in seconds of `time.monotonic`, or None.
         layer: Text that the page carries, where it was looked for.

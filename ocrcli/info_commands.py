@@ -15,7 +15,9 @@ from ocrcli.settings import key, resolve
 _ModelPath = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="PATH", help="Model folder or safetensors file [default: shipped]."
+        "--model",
+        metavar="MODEL",
+        help="Folder, safetensors file or org/name[@revision] [default: shipped].",
     ),
 ]
 _Verbosity = Annotated[

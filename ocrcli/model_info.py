@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ocrcli.errors import ModelError
+from ocrcli.hub import local_model
 
 
 def describe_model(path: Path | None) -> str:
@@ -17,13 +18,13 @@ def describe_model(path: Path | None) -> str:
         ModelError: The model is missing or damaged.
     """
     from ocrcli.engine import GenerationLimits
-    from ocrcli.models import CheckpointError, find_model, model_facts
-    from ocrcli.models.unlimited_ocr.config import ModelConfig
+    from ocrcli.models import CheckpointError, find_model, model_facts, read_config
+    from ocrcli.open_settings import listed
     from ocrcli.raster import PageSize
 
     try:
-        files = find_model(path)
-        config = ModelConfig.from_file(files.config)
+        files = find_model(local_model(path))
+        config = read_config(files)
         weights = model_facts(files)
     except (CheckpointError, OSError, ValueError) as error:
         raise ModelError(str(error)) from error
@@ -37,8 +38,13 @@ def describe_model(path: Path | None) -> str:
         ]
     lines += [f"warning: unknown setting {key}" for key in config.unknown_keys]
     lines += _flat("config", asdict(config))
-    lines += _flat("reading", asdict(PageSize()))
+    lines += _flat(
+        "reading",
+        asdict(PageSize.full_color() if config.vision.image_channels == 3 else PageSize()),
+    )
     lines += _flat("limits", asdict(GenerationLimits.for_model(config)))
+    if config.attention == "dash" and not config.sparse.page_isolated:
+        lines += listed(config.sparse)
     return "\n".join(lines)
 
 
@@ -56,7 +62,7 @@ def list_models(chosen: Path | None) -> str:
     lines = []
     for path in dict.fromkeys((None, chosen)):
         try:
-            files = find_model(path)
+            files = find_model(local_model(path))
         except (CheckpointError, OSError) as error:
             raise ModelError(str(error)) from error
         mark = "*" if path == chosen else " "
@@ -78,7 +84,7 @@ def verify_model(path: Path | None) -> str:
     from ocrcli.tokenizer import Tokenizer
 
     try:
-        loaded = load_model(path)
+        loaded = load_model(local_model(path))
         tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
         weights = model_facts(loaded.files)
     except (CheckpointError, OSError, ValueError) as error:

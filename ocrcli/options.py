@@ -35,11 +35,27 @@ class Device(StrEnum):
 
 
 class Dtype(StrEnum):
-    """Number format of the model's arithmetic; auto is float32 on a CPU, bfloat16 on a GPU."""
+    """Number format of the model's arithmetic; auto is float32 on a CPU, bfloat16 on a GPU.
+
+    INT8 keeps the decoder's matrices as 8-bit integers and computes in float32.
+    """
 
     AUTO = "auto"
     FLOAT32 = "float32"
     BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    INT8 = "int8"
+
+
+class ReadingMode(StrEnum):
+    """How a large model reads: page by page in tiles, or many pages in one pass.
+
+    AUTO reads a lone page in tiles and several pages in one pass.
+    """
+
+    AUTO = "auto"
+    PAGE = "page"
+    ONEPASS = "onepass"
 
 
 class ProgressStyle(StrEnum):
@@ -186,6 +202,10 @@ class Options:
         benchmark_output: File for the report's JSON object; None for the last line of stderr.
         pages_in_flight: Pages worked on at once; None for what the model is published with.
         max_tokens: Tokens after which a page is cut; None for what the model is published with.
+        mode: How a large model reads several pages.
+        pages_per_window: Most pages that a large model reads in one pass; None for what it is
+            published with.
+        max_crops: Most tiles a large model cuts a lone page into; None likewise.
         threads: CPU threads; None leaves the choice to PyTorch.
         jobs: Inputs worked on at once, each by a process of its own.
         force: Whether existing outputs are replaced, and finished work is done again.
@@ -224,6 +244,9 @@ class Options:
     benchmark_output: Path | None = None
     pages_in_flight: int | None = None
     max_tokens: int | None = None
+    mode: ReadingMode = ReadingMode.AUTO
+    pages_per_window: int | None = None
+    max_crops: int | None = None
     threads: int | None = None
     jobs: int = 1
     force: bool = False
@@ -258,6 +281,8 @@ class Options:
         """
         _check_range("--pages-in-flight", self.pages_in_flight, 1, 1024)
         _check_range("--max-tokens", self.max_tokens, 1, 32768)
+        _check_range("--pages-per-window", self.pages_per_window, 1, 256)
+        _check_range("--max-crops", self.max_crops, 0, 64)
         _check_range("--threads", self.threads, 1, 1024)
         _check_range("--jobs", self.jobs, 1, 256)
         _check_range("--attempts", self.attempts, 1, 2)

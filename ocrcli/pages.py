@@ -9,7 +9,6 @@ import hashlib
 import os
 import time
 from collections.abc import Container, Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -24,7 +23,7 @@ from ocrcli.file_type import file_type
 from ocrcli.ink import ink_map
 from ocrcli.options import FileOptions, PageSelection
 from ocrcli.pictures import PictureError, PictureFile
-from ocrcli.raster import Grey, PageSize, dark_on_light
+from ocrcli.raster import PageSize, Pixels, dark_on_light, overview_of
 from ocrcli.text_layer import Layer, read_layer
 
 LOW_DPI = 90.0
@@ -45,7 +44,7 @@ class _PageFile(Protocol):
     num_pages: int
     notices: tuple[Notice, ...]
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, Layer | None]: ...
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, Layer | None]: ...
 
     def close(self) -> None: ...
 
@@ -82,7 +81,7 @@ class Pages:
 
     def smaller(self, page_number: int) -> PageImage | PageFailure:
         """Return a page once more, drawn a tenth smaller than usual."""
-        size = replace(self._size, long_side=self._size.long_side * 9 // 10)
+        size = self._size.smaller()
         return self._load(page_number, time.perf_counter(), size)
 
     def _load(
@@ -92,9 +91,12 @@ class Pages:
             drawn, facts, layer = self._file.draw(page_number, size or self._size)
         except (_PageError, PictureError) as error:
             return PageFailure(PageFacts(page_number), str(error))
-        pixels, was_inverted = dark_on_light(drawn)
-        height, width = pixels.shape
-        ink = ink_map(pixels)
+        # Large models have seen light text on dark paper; they get the page as it is.
+        upright, was_inverted = dark_on_light(overview_of(drawn) if self._size.color else drawn)
+        ink = ink_map(upright)
+        pixels = drawn if self._size.color else upright
+        was_inverted = was_inverted and not self._size.color
+        height, width = pixels.shape[:2]
         notices = list(facts.warnings)
         if was_inverted:
             notices.append(Notice("inverted", "light text on a dark page was inverted"))
@@ -216,7 +218,7 @@ class _Pictures:
         )
         self.num_pages, self.notices = self._file.num_pages, self._file.notices
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, None]:
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, None]:
         pixels, dpi, (width_pt, height_pt) = self._file.load(page_number - 1, size)
         facts = PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
         return pixels, facts, None
@@ -277,7 +279,7 @@ class _PdfFile:
             pdf.authenticate(self._password or "")
         return pdf
 
-    def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, Layer | None]:
+    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, Layer | None]:
         pymupdf.TOOLS.reset_mupdf_warnings()
         try:
             page = self._pdf.load_page(page_number - 1)
@@ -285,7 +287,7 @@ class _PdfFile:
             _refuse_bombs(page)
             width_pt, height_pt = page.rect.width, page.rect.height
             dpi = size.dpi_for(width_pt / _POINTS_PER_INCH, height_pt / _POINTS_PER_INCH)
-            pixels = _render(page, dpi, size.long_side)
+            pixels = _render(page, dpi, size)
             label, rotation = _label(page), int(page.rotation)
             layer = read_layer(page) if self._with_text else None
             complaints = pymupdf.TOOLS.mupdf_warnings()
@@ -344,15 +346,16 @@ def _refuse_bombs(page: pymupdf.Page) -> None:
             )
 
 
-def _render(page: pymupdf.Page, dpi: float, long_side: int) -> Grey:
+def _render(page: pymupdf.Page, dpi: float, size: PageSize) -> Pixels:
     zoom = dpi / _POINTS_PER_INCH
-    pixmap = page.get_pixmap(
-        matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False
-    )
-    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8)
-    pixels = rows.reshape(pixmap.height, pixmap.stride)[:, : pixmap.width]
+    colors = pymupdf.csRGB if size.color else pymupdf.csGRAY
+    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=colors, alpha=False)
+    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
+    pixels = rows[:, : pixmap.width * pixmap.n]
+    if size.color:
+        pixels = pixels.reshape(pixmap.height, pixmap.width, pixmap.n)
     # Rounding may add a row or a column beyond the size asked for.
-    return pixels[:long_side, :long_side].copy()
+    return pixels[: size.long_side, : size.long_side].copy()
 
 
 def _label(page: pymupdf.Page) -> str | None:
@@ -362,5 +365,5 @@ def _label(page: pymupdf.Page) -> str | None:
         return None
 
 
-def _is_flat(pixels: Grey) -> bool:
+def _is_flat(pixels: Pixels) -> bool:
     return int(pixels.max()) - int(pixels.min()) < 8

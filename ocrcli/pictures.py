@@ -9,7 +9,15 @@ from PIL import Image, ImageOps
 from ocrcli.document import Notice
 from ocrcli.errors import DamagedError
 from ocrcli.options import MAX_PIXELS
-from ocrcli.raster import Grey, PageSize, reading_size, resample, to_grey, trusted_resolution
+from ocrcli.raster import (
+    PageSize,
+    Pixels,
+    reading_size,
+    resample,
+    to_grey,
+    to_rgb,
+    trusted_resolution,
+)
 
 _MAX_FRAMES = 10_000
 _REDUCED_IMAGE = 1
@@ -90,8 +98,8 @@ class PictureFile:
             return [0], (Notice("first_frame_only", detail),)
         return [0], ()
 
-    def load(self, page_index: int, size: PageSize) -> tuple[Grey, float, tuple[float, float]]:
-        """Return a page's grey values, its dots per inch, and its width and height in points.
+    def load(self, page_index: int, size: PageSize) -> tuple[Pixels, float, tuple[float, float]]:
+        """Return a page's pixels, its dots per inch, and its width and height in points.
 
         Args:
             page_index: The page, from 0.
@@ -163,11 +171,12 @@ def _is_preview(image: Image.Image, index: int) -> bool:
     return bool(int(tags.get(_SUBFILE_TYPE_TAG, 0)) & _REDUCED_IMAGE)
 
 
-def _load(image: Image.Image, size: PageSize) -> tuple[Grey, float, tuple[float, float]]:
+def _load(image: Image.Image, size: PageSize) -> tuple[Pixels, float, tuple[float, float]]:
     resolution = trusted_resolution(image)
     full_width, full_height = image.size
     # A JPEG can be decoded straight to grey and to a fraction of its size.
-    image.draft("L", (2 * size.long_side, 2 * size.long_side))
+    if not size.color:
+        image.draft("L", (2 * size.long_side, 2 * size.long_side))
     image.load()
     upright = ImageOps.exif_transpose(image)
     if (upright.width > upright.height) != (full_width > full_height):
@@ -175,5 +184,13 @@ def _load(image: Image.Image, size: PageSize) -> tuple[Grey, float, tuple[float,
         if resolution is not None:
             resolution = type(resolution)(resolution.down, resolution.across)
     width, height, dpi = reading_size(full_width, full_height, resolution, size)
-    pixels = resample(to_grey(upright), width, height)
+    if size.color:
+        # A large model scales pictures by itself; what the file says of inches changes nothing.
+        scale = min(size.max_enlargement, 1.0)
+        across, down = max(1, round(full_width * scale)), max(1, round(full_height * scale))
+        dpi *= across / width
+        width, height = across, down
+        pixels = resample(to_rgb(upright), width, height)
+    else:
+        pixels = resample(to_grey(upright), width, height)
     return pixels, dpi, (width / dpi * 72.0, height / dpi * 72.0)

@@ -337,7 +337,7 @@ def transcribe(
         threads=threads,
     )
     recogniser = ModelRecogniser(options)
-    opened = open_pages(path, options.pages, options.password)
+    opened = open_pages(path, options.pages, options.password, recogniser.page_size)
     return _closing(opened, read_pages(opened, recogniser))
 
 

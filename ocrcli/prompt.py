@@ -10,16 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image
 from torch import Tensor
 
 from ocrcli.kernels.page_rope import IMAGE, PADDING, PAGE, TEXT
 from ocrcli.models.unlimited_ocr.config import SpecialTokens, VisionConfig
+from ocrcli.views import overview
 
 PIXEL_MULTIPLE = 64
 """Pages of free size are padded to a multiple of this many pixels on both sides."""
-
-_LETTERBOX_GREY = 127
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,10 @@ def page_prompt(image_tokens: int, tokens: SpecialTokens, block_size: int) -> Pr
 
 
 def document_prompt(
-    image_tokens: Sequence[int], tokens: SpecialTokens, instruction_ids: Sequence[int]
+    image_tokens: Sequence[int],
+    tokens: SpecialTokens,
+    instruction_ids: Sequence[int],
+    has_markers: bool = True,
 ) -> Prompt:
     """Return the prompt of several pages: BOS, (`<PAGE>`, image) per page, instruction.
 
@@ -71,6 +73,7 @@ def document_prompt(
         image_tokens: Tokens of each page's image.
         tokens: Special ids of the model.
         instruction_ids: The encoded instruction.
+        has_markers: Whether `<PAGE>` precedes every image; the first generation has images only.
 
     Raises:
         ValueError: There is no page, a page has no image token, or the model has no `<PAGE>` id.
@@ -80,7 +83,7 @@ def document_prompt(
         >>> document_prompt([2, 1], tokens, [5]).ids.tolist()
         [0, 8, 7, 7, 8, 7, 5]
     """
-    builder = _Builder(tokens)
+    builder = _Builder(tokens, has_markers)
     builder.add([tokens.bos], TEXT)
     for count in image_tokens:
         builder.add_page(count)
@@ -113,14 +116,7 @@ def page_tensor(pixels: NDArray[np.uint8], vision: VisionConfig) -> Tensor:
         margins = ((0, -height % PIXEL_MULTIPLE), (0, -width % PIXEL_MULTIPLE))
         page = np.pad(pixels, margins, constant_values=255)
     else:
-        side = vision.position_size * vision.patch_size
-        image = ImageOps.pad(
-            Image.fromarray(pixels),
-            (side, side),
-            method=Image.Resampling.BICUBIC,
-            color=_LETTERBOX_GREY,
-        )
-        page = np.asarray(image)
+        return overview(Image.fromarray(pixels), vision)
     normalised = torch.from_numpy(page.astype(np.float32)) / 127.5 - 1.0
     return normalised.expand(vision.image_channels, -1, -1)
 
@@ -128,12 +124,13 @@ def page_tensor(pixels: NDArray[np.uint8], vision: VisionConfig) -> Tensor:
 class _Builder:
     """Ids and roles that grow together."""
 
-    def __init__(self, tokens: SpecialTokens) -> None:
-        if tokens.page is None:
+    def __init__(self, tokens: SpecialTokens, has_markers: bool = True) -> None:
+        if has_markers and tokens.page is None:
             raise ValueError(
                 "tokens.page must be the id of <PAGE>, got None; set page_token_id in config.json"
             )
-        self._tokens, self._page_id = tokens, tokens.page
+        self._tokens = tokens
+        self._markers = [tokens.page] if has_markers and tokens.page is not None else []
         self._ids: list[int] = []
         self._roles: list[int] = []
         self._pages = 0
@@ -145,7 +142,7 @@ class _Builder:
     def add_page(self, image_tokens: int) -> None:
         if image_tokens < 1:
             raise ValueError(f"image_tokens must be positive, got {image_tokens}")
-        self.add([self._page_id], PAGE)
+        self.add(self._markers, PAGE)
         self.add([self._tokens.image] * image_tokens, IMAGE)
         self._pages += 1
 

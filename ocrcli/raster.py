@@ -1,6 +1,6 @@
 """Arithmetic on pictures: colour modes to 8-bit grey, the size pages are read at."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,14 @@ from PIL import Image
 Grey = NDArray[np.uint8]
 """Grey values 0 (black) to 255 (white), [height, width]."""
 
+
+Pixels = NDArray[np.uint8]
+"""A page as it is read: grey [height, width], or RGB [height, width, 3]."""
+
+COLOR_DPI = 300.0
+"""Resolution at which large models were shown pages."""
+
+_COLOR_LONG_SIDE = 8192
 _FLAT_CONTRAST = 16
 _INVERTED_PAPER = 80
 _INVERTED_INK = 160
@@ -25,11 +33,24 @@ class PageSize:
         long_side: Longest side of a page image in pixels.
         max_dpi: Highest resolution at which pages of a known size are drawn.
         max_enlargement: Largest factor by which a picture is enlarged.
+        color: Whether pages are read in colour, pictures as they are; otherwise in grey.
     """
 
     long_side: int = 1280
     max_dpi: float = 200.0
     max_enlargement: float = 2.0
+    color: bool = False
+
+    @classmethod
+    def full_color(cls) -> "PageSize":
+        """Return the size at which large models read: 300 dots per inch, pictures as they are."""
+        return cls(_COLOR_LONG_SIDE, COLOR_DPI, 1.0, color=True)
+
+    def smaller(self) -> "PageSize":
+        """Return a size a tenth smaller."""
+        if not self.color:
+            return replace(self, long_side=self.long_side * 9 // 10)
+        return replace(self, max_dpi=0.9 * self.max_dpi, max_enlargement=0.9 * self.max_enlargement)
 
     def dpi_for(self, width_inches: float, height_inches: float) -> float:
         """Return the resolution at which a page of this size is read."""
@@ -138,11 +159,38 @@ def _deep_to_grey(values: NDArray[np.generic]) -> Grey:
     return np.round(grey).astype(np.uint8)
 
 
-def resample(image: Image.Image, width: int, height: int) -> Grey:
-    """Return a grey picture at the given size as an array.
+def to_rgb(image: Image.Image) -> Image.Image:
+    """Return a picture of any colour mode as 8-bit RGB, transparency laid on white.
 
     Args:
-        image: A picture of mode "L".
+        image: A loaded picture.
+    """
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    if image.has_transparency_data:
+        paper = Image.new("RGBA", image.size, (255, 255, 255, 255))
+        return Image.alpha_composite(paper, image.convert("RGBA")).convert("RGB")
+    if image.mode in ("F", "I") or image.mode.startswith("I;"):
+        image = to_grey(image)
+    return image.convert("RGB")
+
+
+def overview_of(pixels: Pixels) -> Grey:
+    """Return a page in colour as grey at the usual size, where amounts of ink mean something.
+
+    Args:
+        pixels: RGB values, uint8 [height, width, 3].
+    """
+    image = Image.fromarray(pixels).convert("L")
+    scale = min(1.0, PageSize.long_side / max(image.size))
+    return resample(image, *(max(1, round(side * scale)) for side in image.size))
+
+
+def resample(image: Image.Image, width: int, height: int) -> Pixels:
+    """Return a picture at the given size as an array.
+
+    Args:
+        image: A picture of mode "L" or "RGB".
         width: Pixels across.
         height: Pixels down.
     """

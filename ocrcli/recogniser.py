@@ -1,19 +1,32 @@
 """The model as the pipeline sees it: page images in, results out, loaded when first needed."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import ModelFacts, PageImage
 from ocrcli.errors import DeviceError, ModelError
-from ocrcli.options import Device, Dtype, Options
+from ocrcli.hub import is_name, local_model
+from ocrcli.options import Device, Dtype, Options, ReadingMode
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
     from ocrcli.models.interface import OcrModel
+    from ocrcli.models.unlimited_ocr.config import ModelConfig
+    from ocrcli.raster import PageSize
     from ocrcli.tokenizer import Tokenizer
+
+_LARGE_BYTES = 1 << 30
+
+ONEPASS_PAGES = 256
+"""Pages that a model of the second generation reads in one pass unless told otherwise."""
+
+KEPT_PAGES = 8
+"""The same for the first generation."""
 
 _RETRY_NGRAM = (40, 1024)
 
@@ -33,6 +46,10 @@ class Recogniser(Protocol):
     def unknown_keys(self) -> tuple[str, ...]:
         """Settings of the model that nobody understood."""
 
+    @property
+    def page_size(self) -> "PageSize | None":
+        """Size at which the model wants pages, or None for the usual one."""
+
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages."""
 
@@ -44,6 +61,9 @@ class ModelRecogniser:
     """Reads pages with a model that is loaded when the first page asks for it.
 
     A run over blank pages or over files that cannot be opened never loads it.
+
+    Attributes:
+        say: Takes lines about what takes long, a model that is fetched or read; None for nobody.
     """
 
     def __init__(self, options: Options) -> None:
@@ -55,15 +75,51 @@ class ModelRecogniser:
         Raises:
             ModelError: The path given for the model does not exist.
         """
-        if options.model is not None and not options.model.exists():
+        if options.model is not None and not options.model.exists() and not is_name(options.model):
             raise ModelError("no such model", source=str(options.model))
         self._options = options
         self._engine: Engine | None = None
         self._model: OcrModel | None = None
         self._tokenizer: Tokenizer | None = None
         self.unknown_keys: tuple[str, ...] = ()
+        self.say: Callable[[str], None] | None = None
+        self._tenths_read = 0
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.0
+
+    @cached_property
+    def _path(self) -> Path | None:
+        return local_model(self._options.model, self.say)
+
+    def _reading(self, read: int, total: int) -> None:
+        # Reading a few megabytes needs no display.
+        if self.say is None or total < _LARGE_BYTES:
+            return
+        tenth = 10 * read // total
+        if tenth > self._tenths_read:
+            self._tenths_read = tenth
+            self.say(f"reading the model: {10 * tenth} % of {total / 1e9:.2f} GB")
+
+    @cached_property
+    def page_size(self) -> "PageSize | None":
+        """Size at which the model wants pages; reads its settings, not its weights.
+
+        Settings that cannot be read are complained of when a page needs the model.
+
+        Raises:
+            ModelError: The model is named, not on this computer, and cannot be fetched.
+        """
+        if self._options.model is None:
+            return None
+        from ocrcli.models import CheckpointError, find_model
+        from ocrcli.models.unlimited_ocr.config import ModelConfig
+        from ocrcli.raster import PageSize
+
+        try:
+            config = ModelConfig.from_file(find_model(self._path).config)
+        except (CheckpointError, OSError, ValueError):
+            return None
+        return PageSize.full_color() if config.vision.image_channels == 3 else None
 
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages.
@@ -109,6 +165,7 @@ class ModelRecogniser:
             pages_in_flight=1,
             pages_per_prompt=1,
             no_repeat_ngram=NoRepeatNgram(*_RETRY_NGRAM),
+            lone_page_ngram=None,
         )
         engine = Engine(self._model, self._tokenizer, patient)
         return next(iter(engine.transcribe([page])), None)
@@ -124,18 +181,25 @@ class ModelRecogniser:
         options = self._options
         if options.threads is not None:
             torch.set_num_threads(options.threads)
-        device, dtype = _device(options.device), options.dtype
+        device, dtype = chosen_device(options.device), options.dtype
         if dtype is Dtype.AUTO:
             dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
+        kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
         try:
-            loaded = load_model(options.model, device, getattr(torch, dtype))
+            loaded = load_model(
+                self._path, device, getattr(torch, kept), dtype is Dtype.INT8, self._reading
+            )
             tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+            if loaded.config.has_markers and loaded.config.tokens.page is None:
+                loaded.model.use_page_id(tokenizer.page_id)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
         except torch.cuda.OutOfMemoryError as error:
             raise DeviceError("the model does not fit into the GPU's memory") from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
-        limits = _with_options(GenerationLimits.for_model(loaded.config), options)
+        limits = _with_options(
+            GenerationLimits.for_model(loaded.config, _window(loaded.config, options)), options
+        )
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys
@@ -144,7 +208,12 @@ class ModelRecogniser:
         return engine
 
 
-def _device(device: Device) -> str:
+def chosen_device(device: Device) -> str:
+    """Return "cpu" or "cuda".
+
+    Raises:
+        DeviceError: A GPU is asked for and there is none.
+    """
     import torch
 
     available = torch.cuda.is_available()
@@ -155,9 +224,20 @@ def _device(device: Device) -> str:
     return "cuda" if available and device is not Device.CPU else "cpu"
 
 
+def _window(config: "ModelConfig", options: Options) -> int:
+    if config.sparse.page_isolated or options.mode is ReadingMode.PAGE:
+        return 1
+    # Pages of the first generation may have to be read again, so their pictures are kept meanwhile.
+    return options.pages_per_window or (ONEPASS_PAGES if config.has_markers else KEPT_PAGES)
+
+
 def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLimits":
     if options.pages_in_flight is not None:
         limits = replace(limits, pages_in_flight=options.pages_in_flight)
     if options.max_tokens is not None:
         limits = replace(limits, max_tokens_per_page=options.max_tokens)
+    if options.mode is ReadingMode.ONEPASS:
+        limits = replace(limits, max_tiles=0)
+    elif options.max_crops is not None:
+        limits = replace(limits, max_tiles=options.max_crops)
     return limits

@@ -6,11 +6,13 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ocrcli.errors import ExitCode, UsageError
+from ocrcli.hub import local_model
 from ocrcli.inputs import Inputs, find_inputs
 from ocrcli.journal import is_sealed
 from ocrcli.manifest import written_unchanged
@@ -48,6 +50,7 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         inputs = find_inputs(names, files_from, sys.stdin.buffer, Path(spool))
         if options.dry_run:
             return _dry_run(inputs, options)
+        options = replace(options, model=local_model(options.model, _say(options)))
         folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
         targets = plan(inputs, options)
         # Reading files takes a second to load; what is wrong with the outputs is said before.
@@ -57,6 +60,16 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         tasks = [Task(*pair) for pair in zip(inputs.files, targets, strict=True)]
         with Resumption.opened(options, folder, mirrors=inputs.mirrors) as resumption:
             return _transcribe(tasks, options, resumption)
+
+
+def _say(options: Options) -> Callable[[str], None] | None:
+    if options.verbosity < 0:
+        return None
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"ocrcli: {line}\n")
+
+    return say
 
 
 def plan(inputs: Inputs, options: Options) -> list[Path | None]:
@@ -97,10 +110,11 @@ def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumpti
     from ocrcli.recogniser import ModelRecogniser
 
     started = time.perf_counter()
-    recogniser = ModelRecogniser(options)
     quiet = options.verbosity < 0
     progress = new_progress(options.progress, sys.stderr, os.environ, quiet=quiet)
     console = Console(progress, sys.stderr, options.verbosity)
+    recogniser = ModelRecogniser(options)
+    recogniser.say = None if quiet else console.line
     with guarded_stdout() as stream, contextlib.closing(console):
 
         def write(text: str) -> None:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ocrcli.errors import UsageError
+from ocrcli.hub import is_name
 from ocrcli.options import Options, choice
 
 PROJECT_FILE = "ocrcli.toml"
@@ -102,10 +103,14 @@ def _from_file(path: Path) -> dict[str, Setting]:
             advice = f'did you mean "{near[0]}"?' if near else "see ocrcli config show"
             raise UsageError(f'there is no setting "{given}"', source=str(path), next_action=advice)
         converted = _converted(name, value, f"{path}: {given}")
-        if isinstance(converted, Path):
+        if isinstance(converted, Path) and not _names_model(converted, path.parent):
             converted = path.parent / converted
         settings[name] = Setting(name, converted, str(path))
     return settings
+
+
+def _names_model(model: Path, folder: Path) -> bool:
+    return is_name(model) and not (folder / model).exists()
 
 
 def _kind(name: str) -> type:

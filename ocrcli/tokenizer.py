@@ -8,6 +8,7 @@ The embedded model has one id per block label and per coordinate; the large mode
 `decode` accepts any list of ids: a model that loses its way must never break the program.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -167,6 +168,19 @@ class Tokenizer:
             text: Any string; nothing is unknown to a byte-level tokenizer.
         """
         return self._backend.encode(text, add_special_tokens=False).ids
+
+    def encode_markup(self, markup: str) -> list[int]:
+        """Return the ids of what a large model writes, in which markers are single ids.
+
+        Args:
+            markup: As `decode` gives it. Markers that have no id are spelled like other text.
+        """
+        known = sorted(_PRINTED & self._ids.keys(), key=len, reverse=True)
+        pieces = re.split(f"({'|'.join(map(re.escape, known))})", markup) if known else [markup]
+        ids: list[int] = []
+        for piece in pieces:
+            ids += [self._ids[piece]] if piece in known else self.encode(piece)
+        return ids
 
     def encode_det(self, label: str, box: tuple[int, int, int, int]) -> list[int]:
         """Return the ids of one block header.

@@ -16,6 +16,7 @@ from ocrcli.options import (
     OutputFormat,
     PageSelection,
     ProgressStyle,
+    ReadingMode,
     Retry,
     TextLayer,
 )
@@ -83,17 +84,31 @@ def transcribe(
     ] = Options.max_pixels,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Model folder or safetensors file [default: shipped]."),
+        typer.Option(
+            metavar="MODEL",
+            help="Folder, safetensors file or org/name[@revision] [default: shipped].",
+        ),
     ] = None,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Options.device,
     dtype: Annotated[
-        Dtype, typer.Option(help="Number format; auto is float32 on CPU, bfloat16 on GPU.")
+        Dtype,
+        typer.Option(help="auto is float32 on CPU, bfloat16 on GPU; int8 saves memory."),
     ] = Options.dtype,
     pages_in_flight: Annotated[
         int | None, typer.Option(metavar="N", help="Pages worked on at once.")
     ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
+    ] = None,
+    mode: Annotated[
+        ReadingMode,
+        typer.Option(help="Large models: a lone page in tiles, or many pages in one pass."),
+    ] = Options.mode,
+    pages_per_window: Annotated[
+        int | None, typer.Option(metavar="N", help="Large models: most pages in one pass.")
+    ] = None,
+    max_crops: Annotated[
+        int | None, typer.Option(metavar="N", help="Large models: most tiles of a lone page.")
     ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
     jobs: Annotated[

@@ -60,6 +60,7 @@ class ScriptedRecogniser:
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.5
         self.unknown_keys: tuple[str, ...] = ()
+        self.page_size = None
         self.retries, self.retried = dict(retries or {}), []
 
     def transcribe(self, pages: Iterable[PageImage]) -> Iterator[PageResult]:

@@ -56,6 +56,7 @@ def look(pixels) -> str:
 class Recogniser:
     def __init__(self, options) -> None:
         self.facts, self.load_seconds, self.unknown_keys = None, 0.1, ()
+        self.page_size = None
         self.read = 0
 
     def transcribe(self, pages):

@@ -9,6 +9,7 @@ from ocrcli.kernels.page_rope.coordinates import (
     PAGE,
     TEXT,
     PageCoordinates,
+    line_coordinates,
     page_coordinates,
 )
 from ocrcli.kernels.page_rope.naive import RopeSettings, apply_rope_naive, rope_tables_naive
@@ -21,6 +22,7 @@ __all__ = [
     "PageCoordinates",
     "RopeSettings",
     "apply_rope",
+    "line_coordinates",
     "page_coordinates",
     "page_rope",
     "rope_tables",

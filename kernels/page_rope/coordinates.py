@@ -104,6 +104,35 @@ def page_coordinates(roles: torch.Tensor, isolated: bool = False) -> PageCoordin
     )
 
 
+def line_coordinates(roles: torch.Tensor, num_pages: int) -> PageCoordinates:
+    """Return the coordinates of a sequence with one number line: a token's offset is its index.
+
+    Args:
+        roles: [S] integer; only the length counts.
+        num_pages: Pages in the prompt.
+
+    Source:
+        Unlimited-OCR (arXiv 2606.23050), whose positions are one-dimensional.
+
+    Example:
+        >>> line_coordinates(torch.tensor([TEXT, IMAGE, IMAGE]), 1).token
+        tensor([0, 1, 2])
+    """
+    check_tensor("roles", roles, ("S",), INTEGER_DTYPES)
+    index = torch.arange(roles.numel(), device=roles.device)
+    prompt_tokens = torch.zeros(num_pages + 1, dtype=torch.long, device=roles.device)
+    prompt_tokens[0] = roles.numel()
+    return PageCoordinates(
+        token=index,
+        page=torch.zeros_like(index),
+        image_page=torch.full_like(index, -1),
+        query_page=torch.full_like(index, -1),
+        section_start=torch.zeros_like(index),
+        num_pages=num_pages,
+        prompt_tokens_per_page=prompt_tokens,
+    )
+
+
 def _prompt_end(
     roles: torch.Tensor, is_image: torch.Tensor, markers: torch.Tensor
 ) -> tuple[int, int]:

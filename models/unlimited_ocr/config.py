@@ -7,14 +7,16 @@ aliases and defaults, and every sparse setting that nobody consumed is reported.
 """
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ocrcli.kernels.block_routing import RouterPolicy
 from ocrcli.kernels.page_rope import RopeSettings
-from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection, check_multiple
+from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection
+from ocrcli.models.unlimited_ocr.decoder_config import DecoderConfig, read_decoder
 from ocrcli.models.unlimited_ocr.vision_config import VisionConfig, read_vision
 
 __all__ = [
@@ -24,31 +26,12 @@ __all__ = [
     "SparseConfig",
     "SpecialTokens",
     "VisionConfig",
+    "WeightFacts",
 ]
 
+Attention = Literal["dash", "rswa"]
+
 _PER_LAYER = "sparse_per_layer"
-
-
-@dataclass(frozen=True)
-class DecoderConfig:
-    """Sizes of the language decoder; defaults are those of the large checkpoint."""
-
-    hidden_size: int = 1280
-    num_layers: int = 12
-    num_heads: int = 10
-    num_kv_heads: int = 10
-    head_dim: int = 128
-    intermediate_size: int = 6848
-    moe_intermediate_size: int = 896
-    num_experts: int = 64
-    num_shared_experts: int = 2
-    experts_per_token: int = 6
-    first_dense_layers: int = 1
-    normalise_expert_weights: bool = False
-    routed_scaling: float = 1.0
-    rms_norm_eps: float = 1e-6
-    vocab_size: int = 129280
-    tie_word_embeddings: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,21 +76,51 @@ class SpecialTokens:
 
 
 @dataclass(frozen=True)
+class WeightFacts:
+    """What a look at the weights says about the structure.
+
+    Attributes:
+        router_dim: Width of the routers, 0 if the weights hold none.
+        router_norm_mean: Mean of the weights of all router norms.
+    """
+
+    router_dim: int = 0
+    router_norm_mean: float = 0.0
+
+
+@dataclass(frozen=True)
 class ModelConfig:
-    """Everything that shapes one model, and what the file said that nobody understood."""
+    """Everything that shapes one model, and what the file said that nobody understood.
+
+    Attributes:
+        vision: The image encoder.
+        decoder: The language decoder.
+        sparse: Attention: geometry of blocks and window, and for "dash" the router.
+        tokens: Special ids.
+        attention: "dash" (second generation: routed blocks, positions by page) or "rswa" (first
+            generation: dense prompt, sliding answer, one number line).
+        unknown_keys: Sparse settings that nobody read.
+    """
 
     vision: VisionConfig
     decoder: DecoderConfig
     sparse: SparseConfig
     tokens: SpecialTokens
+    attention: Attention = "dash"
     unknown_keys: tuple[str, ...] = ()
 
+    @property
+    def has_markers(self) -> bool:
+        """Whether every page of a prompt is announced by a `<PAGE>` token."""
+        return self.attention == "dash"
+
     @classmethod
-    def from_file(cls, path: Path) -> "ModelConfig":
+    def from_file(cls, path: Path, weights: WeightFacts | None = None) -> "ModelConfig":
         """Return the configuration in a `config.json`.
 
         Args:
             path: The JSON file.
+            weights: See `from_dict`.
 
         Raises:
             ConfigError: The file is not a JSON object or a value cannot be used.
@@ -119,20 +132,27 @@ class ModelConfig:
             raise ConfigError(f"{path.name}: not valid JSON: {error}") from error
         if not isinstance(raw, dict):
             raise ConfigError(f"{path.name}: expected a JSON object, got {type(raw).__name__}")
-        return cls.from_dict(raw)
+        return cls.from_dict(raw, weights)
 
     @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> "ModelConfig":
+    def from_dict(cls, raw: Mapping[str, Any], weights: WeightFacts | None = None) -> "ModelConfig":
         """Return the configuration in a parsed `config.json`.
+
+        Args:
+            raw: The JSON object.
+            weights: What the weights say where the file is silent: a router tells the generations
+                apart; None when they have not been looked at.
 
         Raises:
             ConfigError: A value has the wrong type or contradicts another.
         """
         language, sparse_values = _language_values(raw), _sparse_values(raw)
+        if not _is_dash(language, sparse_values, weights):
+            return _first_generation(raw, language, sparse_values)
         sparse = ConfigSection(sparse_values)
-        decoder = _decoder(ConfigSection(language))
+        decoder = read_decoder(ConfigSection(language))
         vision = read_vision(ConfigSection(raw.get("vision_config"), "vision_config"))
-        settings = _sparse(sparse)
+        settings = _sparse(sparse, weights or WeightFacts())
         ids = {**_present(sparse_values), **language}
         for name, dim in (
             ("head_dim", decoder.head_dim),
@@ -146,7 +166,51 @@ class ModelConfig:
         _check_projector(
             ConfigSection(raw.get("projector_config"), "projector_config"), vision, decoder
         )
-        return cls(vision, decoder, settings, _tokens(ConfigSection(ids)), tuple(sparse.unused()))
+        return cls(
+            vision,
+            decoder,
+            settings,
+            _tokens(ConfigSection(ids)),
+            unknown_keys=tuple(sparse.unused()),
+        )
+
+
+def _is_dash(
+    language: Mapping[str, Any], sparse_values: Mapping[str, Any], weights: WeightFacts | None
+) -> bool:
+    """Return the generation; the model type is the same for both and does not tell."""
+    settings = _present(sparse_values).keys() - {"image_token_id", "page_token_id"}
+    if settings or (weights is not None and weights.router_dim):
+        return True
+    windowed = {"sliding_window", "sliding_window_size"} & _present(language).keys()
+    return weights is None and not windowed
+
+
+def _first_generation(
+    raw: Mapping[str, Any], language: dict[str, Any], sparse_values: Mapping[str, Any]
+) -> ModelConfig:
+    text = ConfigSection(language)
+    window = text.get(("sliding_window", "sliding_window_size"), 128)
+    # The ring of generated keys is cut into cache blocks, so the block must divide the window.
+    block_size = math.gcd(window, SparseConfig.block_size)
+    nested = ConfigSection(language.get("rope_parameters"), "rope_parameters")
+    nested.choice("rope_type", "default", ("default",))
+    theta = text.get("rope_theta", nested.get("rope_theta", 10000.0))
+    rope = RopeSettings(page_pairs=0, token_theta=theta)
+    decoder = read_decoder(text)
+    vision = read_vision(ConfigSection(raw.get("vision_config"), "vision_config"))
+    _check_projector(
+        ConfigSection(raw.get("projector_config"), "projector_config"), vision, decoder
+    )
+    return ModelConfig(
+        vision,
+        decoder,
+        SparseConfig(block_size, window // block_size, main_rope=rope, router_rope=rope),
+        # What spells <PAGE> in this generation is text, whatever a file may call its id.
+        replace(_tokens(text), page=None),
+        attention="rswa",
+        unknown_keys=tuple(sorted(_present(sparse_values))),
+    )
 
 
 def _present(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +223,11 @@ def _nested(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _language_values(raw: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {key: value for key, value in _present(raw).items() if not isinstance(value, dict)}
+    merged = {
+        key: value
+        for key, value in _present(raw).items()
+        if not isinstance(value, dict) or key == "rope_parameters"
+    }
     for nested in _nested(raw):
         merged.update(_present(nested))
     return merged
@@ -175,48 +243,6 @@ def _sparse_values(raw: Mapping[str, Any]) -> dict[str, Any]:
             elif key.startswith(("sparse_", "dash_")):
                 found[key] = value
     return found
-
-
-def _decoder(text: ConfigSection) -> DecoderConfig:
-    base = DecoderConfig()
-    hidden = text.get("hidden_size", base.hidden_size)
-    heads = text.get("num_attention_heads", base.num_heads)
-    head_dim = text.get("head_dim", 0)
-    if not head_dim:
-        check_multiple("hidden_size", hidden, "num_attention_heads", heads)
-        head_dim = hidden // heads
-    kv_heads = text.get("num_key_value_heads", heads)
-    check_multiple("num_attention_heads", heads, "num_key_value_heads", kv_heads)
-    # Other values would compute something else with tensors of the same names and shapes.
-    text.choice("hidden_act", "silu", ("silu",))
-    text.choice("scoring_func", "softmax", ("softmax",))
-    layers = text.get("num_hidden_layers", base.num_layers)
-    dense = text.get("first_k_dense_replace", base.first_dense_layers, minimum=0)
-    experts = text.get("n_routed_experts", base.num_experts, minimum=0)
-    chosen = text.get("num_experts_per_tok", base.experts_per_token)
-    if dense < layers and chosen > experts:
-        raise ConfigError(
-            f"num_experts_per_tok is {chosen} but n_routed_experts is {experts}; lower the first, "
-            f"or set first_k_dense_replace to {layers} for a decoder without experts"
-        )
-    return DecoderConfig(
-        hidden_size=hidden,
-        num_layers=layers,
-        num_heads=heads,
-        num_kv_heads=kv_heads,
-        head_dim=head_dim,
-        intermediate_size=text.get("intermediate_size", base.intermediate_size),
-        moe_intermediate_size=text.get("moe_intermediate_size", base.moe_intermediate_size),
-        num_experts=experts,
-        num_shared_experts=text.get("n_shared_experts", base.num_shared_experts, minimum=0),
-        experts_per_token=chosen,
-        first_dense_layers=dense,
-        normalise_expert_weights=text.get("norm_topk_prob", base.normalise_expert_weights),
-        routed_scaling=text.get("routed_scaling_factor", base.routed_scaling),
-        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps),
-        vocab_size=text.get("vocab_size", base.vocab_size),
-        tie_word_embeddings=text.get("tie_word_embeddings", base.tie_word_embeddings),
-    )
 
 
 def _check_projector(
@@ -246,8 +272,10 @@ def _tokens(values: ConfigSection) -> SpecialTokens:
     )
 
 
-def _sparse(values: ConfigSection) -> SparseConfig:
+def _sparse(values: ConfigSection, weights: WeightFacts) -> SparseConfig:
     base = SparseConfig()
+    # Gemma-style weights scatter around 0, plain ones around 1.
+    offset = 0.0 if weights.router_norm_mean > 0.5 else base.router_norm_offset
     # Read elsewhere, or a matter of speed in the engine that wrote the file.
     for name in ("image_token_id", "page_token_id", "dash_query_chunk"):
         values.get(name, 0, minimum=0)
@@ -257,8 +285,10 @@ def _sparse(values: ConfigSection) -> SparseConfig:
         return SparseConfig(
             block_size=block_size,
             local_blocks=values.get("sparse_local_block", base.local_blocks),
-            router_dim=values.get(("sparse_router_dim", "sparse_index_dim"), base.router_dim),
-            router_norm_offset=values.get("sparse_router_norm_offset", base.router_norm_offset),
+            router_dim=values.get(
+                ("sparse_router_dim", "sparse_index_dim"), weights.router_dim or base.router_dim
+            ),
+            router_norm_offset=values.get("sparse_router_norm_offset", offset),
             page_isolated=isolated,
             main_rope=_rope(values, "sparse_main_rope_tok_freq_mode"),
             router_rope=_rope(values, "sparse_rope_tok_freq_mode"),

@@ -79,11 +79,11 @@ class Router(nn.Module):
         self.head_cls = nn.Parameter(torch.zeros(dim))
 
 
-class DashAttention(nn.Module):
-    """Projections of one attention layer and its router."""
+class AttentionProjections(nn.Module):
+    """Projections of one attention layer."""
 
     def __init__(self, config: ModelConfig) -> None:
-        """Create the layer."""
+        """Create the projections."""
         super().__init__()
         decoder = config.decoder
         self.num_heads, self.num_kv_heads = decoder.num_heads, decoder.num_kv_heads
@@ -93,6 +93,14 @@ class DashAttention(nn.Module):
         self.k_proj = nn.Linear(width, self.num_kv_heads * self.head_dim, bias=False)
         self.v_proj = nn.Linear(width, self.num_kv_heads * self.head_dim, bias=False)
         self.o_proj = nn.Linear(self.num_heads * self.head_dim, width, bias=False)
+
+
+class DashAttention(AttentionProjections):
+    """Projections of one attention layer and its router."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Create the layer."""
+        super().__init__(config)
         self.router = Router(config)
 
     def project(self, x: Tensor, phases: RopePhases) -> AttentionInputs:
@@ -111,32 +119,42 @@ class DashAttention(nn.Module):
         )
 
 
-class DecoderLayer(nn.Module):
-    """Pre-norm decoder layer: DASH attention, then a dense or a mixture feed-forward part."""
+class LayerFrame(nn.Module):
+    """What layers share whatever their attention: norms, residuals, a feed-forward part."""
 
-    def __init__(self, config: ModelConfig, index: int) -> None:
-        """Create layer number `index`."""
+    def __init__(self, config: ModelConfig, index: int, attention: AttentionProjections) -> None:
+        """Create layer number `index` around its attention."""
         super().__init__()
         decoder = config.decoder
-        self.index = index
-        self.sparse = config.sparse
         self.input_layernorm = RmsNorm(decoder.hidden_size, decoder.rms_norm_eps)
         self.post_attention_layernorm = RmsNorm(decoder.hidden_size, decoder.rms_norm_eps)
-        self.self_attn = DashAttention(config)
+        self.self_attn = attention
         self.mlp: nn.Module
         if index < decoder.first_dense_layers:
             self.mlp = SwiGlu(decoder.hidden_size, decoder.intermediate_size)
         else:
             self.mlp = MixtureOfExperts(decoder)
 
-    def project(self, x: Tensor, phases: RopePhases) -> AttentionInputs:
-        """Return the attention inputs of hidden states x [T, d]."""
-        return self.self_attn.project(self.input_layernorm(x), phases)
-
     def finish(self, x: Tensor, mixed: Tensor) -> Tensor:
         """Return the layer's output for hidden states x [T, d] and attention values [T, H*D]."""
         x = x + self.self_attn.o_proj(mixed)
         return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class DecoderLayer(LayerFrame):
+    """Pre-norm decoder layer: DASH attention, then a dense or a mixture feed-forward part."""
+
+    self_attn: DashAttention
+
+    def __init__(self, config: ModelConfig, index: int) -> None:
+        """Create layer number `index`."""
+        super().__init__(config, index, DashAttention(config))
+        self.index = index
+        self.sparse = config.sparse
+
+    def project(self, x: Tensor, phases: RopePhases) -> AttentionInputs:
+        """Return the attention inputs of hidden states x [T, d]."""
+        return self.self_attn.project(self.input_layernorm(x), phases)
 
     def prefill(
         self, x: Tensor, phases: RopePhases, plan: PrefillPlan, cache: PagedKv, real: Tensor

@@ -5,6 +5,7 @@ names of the published files.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import cast
 
 import torch
@@ -14,9 +15,10 @@ from torch import Tensor, nn
 from ocrcli.kernels.paged_kv import PagedKv
 from ocrcli.models.interface import DecodePlan, PrefillPlan
 from ocrcli.models.layers.norm import RmsNorm
-from ocrcli.models.unlimited_ocr.config import ModelConfig
+from ocrcli.models.unlimited_ocr.config import ModelConfig, SparseConfig
 from ocrcli.models.unlimited_ocr.decoder import DecoderLayer, RopePhases, rope_phases
 from ocrcli.models.unlimited_ocr.orientation import OrientationHead
+from ocrcli.models.unlimited_ocr.rswa_decoder import RswaLayer
 from ocrcli.models.unlimited_ocr.vision import GlobalEncoder, SamEncoder
 
 
@@ -51,9 +53,8 @@ class UnlimitedOcrBody(nn.Module):
         if config.vision.orientation_head:
             self.orientation = OrientationHead(config.vision.feature_width)
         self.embed_tokens = nn.Embedding(decoder.vocab_size, decoder.hidden_size)
-        self.layers = nn.ModuleList(
-            DecoderLayer(config, index) for index in range(decoder.num_layers)
-        )
+        layer = DecoderLayer if config.attention == "dash" else RswaLayer
+        self.layers = nn.ModuleList(layer(config, index) for index in range(decoder.num_layers))
         self.norm = RmsNorm(decoder.hidden_size, decoder.rms_norm_eps)
 
 
@@ -72,6 +73,22 @@ class UnlimitedOcr(nn.Module):
             self.lm_head = nn.Linear(
                 config.decoder.hidden_size, config.decoder.vocab_size, bias=False
             )
+
+    def use_page_id(self, page: int) -> None:
+        """Take the id of `<PAGE>` from outside, for a configuration that does not name it."""
+        self.config = replace(self.config, tokens=replace(self.config.tokens, page=page))
+
+    def use_sparse(self, sparse: SparseConfig) -> None:
+        """Go on with other attention settings of the same geometry; only for "dash" attention.
+
+        Args:
+            sparse: Equal to the present settings in block size and router width.
+        """
+        self.config = replace(self.config, sparse=sparse)
+        for layer in cast(Iterable[DecoderLayer], self.model.layers):
+            layer.sparse = sparse
+            router = layer.self_attn.router
+            router.q_norm.offset = router.k_norm.offset = sparse.router_norm_offset
 
     def visual_features(self, pixels: Tensor, offset: tuple[int, int] = (0, 0)) -> Tensor:
         """Return encoder features before the projector.
@@ -154,6 +171,29 @@ class UnlimitedOcr(nn.Module):
             )
         return self.visual_tokens(self.visual_features(pixels[None]))[0]
 
+    def encode_tiles(self, tiles: Tensor, columns: int) -> Tensor:
+        """Return the image tokens [n, hidden] of one image that was cut into square tiles.
+
+        The tiles' tokens are put together as the image lies, and every row of the whole is closed
+        by the newline embedding.
+
+        Args:
+            tiles: Normalised tiles [T, C, H, W], row by row.
+            columns: Tiles in a row.
+        """
+        # One at a time: the first stage's global attention makes memory grow with the batch.
+        features = torch.cat(
+            [self.model.projector(self.visual_features(tile[None])) for tile in tiles]
+        )
+        _, height, width, hidden = features.shape
+        rows = tiles.shape[0] // columns
+        grid = features.view(rows, columns, height, width, hidden).transpose(1, 2)
+        grid = grid.reshape(rows * height, columns * width, hidden)
+        if self.config.vision.image_newline:
+            newline = self.model.image_newline.to(grid.dtype)
+            grid = torch.cat((grid, newline.expand(rows * height, 1, hidden)), 1)
+        return grid.reshape(-1, hidden)
+
     def embed_tokens(self, ids: Tensor) -> Tensor:
         """Return embeddings [T, hidden] of token ids [T]."""
         return self.model.embed_tokens(ids)
@@ -218,8 +258,10 @@ class UnlimitedOcr(nn.Module):
             for _ in range(decoder.num_layers)
         ]
 
-    def _layers_with(self, cache: list[PagedKv]) -> Iterator[tuple[DecoderLayer, PagedKv]]:
-        layers = cast(Iterable[DecoderLayer], self.model.layers)
+    def _layers_with(
+        self, cache: list[PagedKv]
+    ) -> Iterator[tuple[DecoderLayer | RswaLayer, PagedKv]]:
+        layers = cast(Iterable[DecoderLayer | RswaLayer], self.model.layers)
         return zip(layers, cache, strict=True)
 
     def _phases(self, token: Tensor, page: Tensor) -> RopePhases:

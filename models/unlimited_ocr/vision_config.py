@@ -34,6 +34,7 @@ class VisionConfig:
         image_newline: Whether a learned token ends every row of visual tokens.
         view_separator: Whether a learned token ends every image.
         orientation_head: Whether a small head tells which way up an image lies.
+        tile_size: Side in pixels of the tiles that a lone page is cut into.
     """
 
     image_channels: int = 3
@@ -59,6 +60,7 @@ class VisionConfig:
     image_newline: bool = True
     view_separator: bool = True
     orientation_head: bool = False
+    tile_size: int = 640
 
     @property
     def cell_size(self) -> int:
@@ -83,8 +85,7 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         ConfigError: A value has the wrong type or contradicts another.
     """
     base = VisionConfig()
-    widths = top.section("width")
-    sam, clip = widths.section("sam_vit_b"), widths.section("clip-l-14-224")
+    sam, clip = _stages(top)
     config = VisionConfig(
         image_channels=top.get("image_channels", base.image_channels),
         patch_size=sam.get("patch_size", base.patch_size),
@@ -96,7 +97,9 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         relative_position=top.get("relative_position", base.relative_position),
         position_layout=top.choice("position_layout", base.position_layout, ("grid", "factored")),
         position_size=sam.get("position_size", base.position_size),
-        neck_channels=top.get("neck_channels", base.neck_channels, minimum=0),
+        neck_channels=top.get(
+            "neck_channels", sam.get("output_channels", base.neck_channels), minimum=0
+        ),
         compressor_channels=sam.get("downsample_channels", base.compressor_channels),
         encoder_width=clip.get("width", base.encoder_width),
         encoder_layers=clip.get("layers", base.encoder_layers),
@@ -111,9 +114,43 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         image_newline=top.get("image_newline", base.image_newline),
         view_separator=top.get("view_separator", base.view_separator),
         orientation_head=top.get("orientation_head", base.orientation_head),
+        tile_size=top.get("tile_size", base.tile_size),
     )
     _check_vision(config)
     return config
+
+
+def _stages(top: ConfigSection) -> tuple[ConfigSection, ConfigSection]:
+    """Return the objects of both stages, under the published names of their keys.
+
+    The layout that transformers writes names them differently and gives image sizes in pixels.
+    """
+    if "sam_config" not in top.values and "encoder_config" not in top.values:
+        widths = top.section("width")
+        return widths.section("sam_vit_b"), widths.section("clip-l-14-224")
+    stages = []
+    for key, hidden, patch, size in (
+        ("sam_config", "mlp_dim", 16, 1024),
+        ("encoder_config", "intermediate_size", 14, 224),
+    ):
+        stage = top.section(key)
+        width = stage.get("hidden_size", 768 if key == "sam_config" else 1024)
+        if stage.get(hidden, 4 * width) != 4 * width:
+            raise ConfigError(
+                f"{key}.{hidden} must be four times hidden_size ({4 * width}), "
+                f"got {stage.get(hidden, 0)}"
+            )
+        values = dict(stage.values)
+        for ours, theirs in (
+            ("width", "hidden_size"),
+            ("layers", "num_hidden_layers"),
+            ("heads", "num_attention_heads"),
+        ):
+            if theirs in values:
+                values[ours] = values[theirs]
+        values["position_size"] = stage.get("image_size", size) // stage.get("patch_size", patch)
+        stages.append(ConfigSection(values, f"vision_config.{key}"))
+    return stages[0], stages[1]
 
 
 def _check_vision(config: VisionConfig) -> None:

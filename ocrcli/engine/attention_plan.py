@@ -79,7 +79,11 @@ def sequence_layout(
 
 
 def prefill_plan(
-    roles: Tensor, block_table: Tensor, prompt_length: int, sparse: SparseConfig
+    roles: Tensor,
+    block_table: Tensor,
+    prompt_length: int,
+    sparse: SparseConfig,
+    coordinates: PageCoordinates | None = None,
 ) -> PrefillPlan:
     """Return the plan of a whole sequence, computed in one go.
 
@@ -88,6 +92,7 @@ def prefill_plan(
         block_table: Physical blocks of the sequence, int64 [ceil(S / block_size)].
         prompt_length: Tokens that remote reads may reach.
         sparse: Block geometry and whether pages are isolated.
+        coordinates: Of the tokens; None for those by page.
 
     Raises:
         ValueError: `roles` holds no page, or the block table does not cover them.
@@ -99,7 +104,8 @@ def prefill_plan(
             f"block_table must have shape [{num_blocks}] for {roles.shape[0]} tokens in blocks of "
             f"{size}, got {list(block_table.shape)}"
         )
-    coordinates = page_coordinates(roles, sparse.page_isolated)
+    if coordinates is None:
+        coordinates = page_coordinates(roles, sparse.page_isolated)
     position = torch.arange(roles.shape[0], device=roles.device)
     window_start = torch.maximum(position - sparse.local_tokens + 1, coordinates.section_start)
     block_start = torch.arange(num_blocks, device=roles.device) * size

@@ -79,7 +79,8 @@ class DecodeLoop:
         for sequence in self._active:
             ended += sequence.expire(now)
         # A sequence that ends or turns to its next page changes a batch; all else just moves on.
-        turned = any(s.pending == self._model.config.tokens.page for s in self._active)
+        page = self._model.config.tokens.page
+        turned = page is not None and any(s.pending == page for s in self._active)
         if ended or turned:
             self._drop_finished()
             self._batches = None
@@ -107,11 +108,16 @@ class DecodeLoop:
         by_width: dict[int, list[Sequence]] = {}
         for sequence in self._active:
             by_width.setdefault(sequence.layout.width, []).append(sequence)
-        return [
-            DecodeBatch(group[start : start + self._rows], self._rows, self._model.config.sparse)
-            for _, group in sorted(by_width.items())
-            for start in range(0, len(group), self._rows)
-        ]
+        config = self._model.config
+        batches = []
+        for _, group in sorted(by_width.items()):
+            for start in range(0, len(group), self._rows):
+                members = group[start : start + self._rows]
+                # Idle rows cost a large model whole experts, and buy equal numbers only where pages
+                # are isolated.
+                rows = self._rows if config.sparse.page_isolated else len(members)
+                batches.append(DecodeBatch(members, rows, config.sparse))
+        return batches
 
     def _drop_finished(self) -> None:
         for sequence in self._active:

@@ -5,6 +5,7 @@ side, a page that ends makes room for the next one at once.
 """
 
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -17,10 +18,12 @@ from ocrcli.engine.decode_loop import DecodeLoop
 from ocrcli.engine.kv_cache import KvCache
 from ocrcli.engine.limits import GenerationLimits
 from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
+from ocrcli.engine.separator import TextSeparator
 from ocrcli.engine.sequence import Section, Sequence
-from ocrcli.kernels.page_rope import IMAGE, PADDING, page_coordinates
+from ocrcli.kernels.page_rope import IMAGE, PADDING, line_coordinates, page_coordinates
 from ocrcli.models.interface import OcrModel
 from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt, page_tensor
+from ocrcli.views import page_views
 
 if TYPE_CHECKING:
     from ocrcli.tokenizer import Tokenizer
@@ -67,6 +70,7 @@ class Engine:
         self._device, self._dtype = weight.device, weight.dtype
         self._cache = KvCache(model, self._limits.max_cache_blocks)
         self._ring_blocks = model.config.sparse.local_blocks
+        self._separator = None if model.config.has_markers else TextSeparator(tokenizer.decode)
 
     @property
     def limits(self) -> GenerationLimits:
@@ -95,35 +99,48 @@ class Engine:
         """
         loop = DecodeLoop(self._model, self._cache, self._limits)
         waiting: dict[int, PageResult] = {}
+        held: dict[int, PageInput] = {}
+        again: deque[int] = deque()
         source = enumerate(pages)
         exhausted, pulled, delivered = False, 0, 0
         try:
             while True:
                 ended: list[Section] = []
+                while again and self._has_row(loop):
+                    order = again.popleft()
+                    ended += self._admit(loop, iter([(order, held.pop(order))]), {})[1]
                 while not exhausted and self._has_room(loop, pulled - delivered):
-                    group = list(islice(source, self._limits.pages_per_prompt))
-                    exhausted = len(group) < self._limits.pages_per_prompt
-                    pulled += len(group)
-                    ended += self._admit(loop, group)
+                    group = islice(source, self._limits.pages_per_prompt)
+                    count, failed = self._admit(loop, group, held)
+                    exhausted = count < self._limits.pages_per_prompt
+                    pulled += count
+                    ended += failed
                 ended += self._step(loop)
                 for section in ended:
+                    if section.is_miscounted:
+                        again.append(section.order)
+                        continue
+                    held.pop(section.order, None)
                     waiting[section.order] = self._result(section)
                 while delivered in waiting:
                     delivered += 1
                     yield waiting.pop(delivered - 1)
-                if exhausted and not loop.num_active:
+                if exhausted and not loop.num_active and not again:
                     return
         finally:
             self._release(loop)
 
+    def _has_row(self, loop: DecodeLoop) -> bool:
+        limits = self._limits
+        return loop.num_active < max(1, limits.pages_in_flight // limits.pages_per_prompt)
+
     def _has_room(self, loop: DecodeLoop, undelivered: int) -> bool:
         limits = self._limits
-        prompts = max(1, limits.pages_in_flight // limits.pages_per_prompt)
         bound = _UNDELIVERED_FACTOR * max(limits.pages_in_flight, limits.pages_per_prompt)
-        return loop.num_active < prompts and undelivered + limits.pages_per_prompt <= bound
+        return self._has_row(loop) and undelivered + limits.pages_per_prompt <= bound
 
-    # The mode is entered around each piece of work, never around a `yield`: a generator would leak
-    # it into the caller's code.
+    # The mode is entered around each piece of work, never around a `yield` nor around the caller's
+    # iterator: it would leak into their code.
     @torch.inference_mode()
     def _step(self, loop: DecodeLoop) -> list[Section]:
         return loop.step() if loop.num_active else []
@@ -132,16 +149,38 @@ class Engine:
     def _release(self, loop: DecodeLoop) -> None:
         loop.release()
 
-    @torch.inference_mode()
-    def _admit(self, loop: DecodeLoop, group: list[tuple[int, PageInput]]) -> list[Section]:
-        """Encode and prefill the pages of one prompt and return the sections that ended."""
+    def _admit(
+        self,
+        loop: DecodeLoop,
+        pages: Iterator[tuple[int, PageInput]],
+        held: dict[int, PageInput],
+    ) -> tuple[int, list[Section]]:
+        """Encode and prefill the pages of one prompt.
+
+        Args:
+            loop: Takes the prompt.
+            pages: The pages with their order. Pulled one by one, because a page may take much
+                memory until it is encoded.
+            held: Filled with pages that may have to be read again.
+
+        Returns:
+            How many pages were pulled, and the sections that ended.
+        """
         failed: list[Section] = []
         images: list[Tensor] = []
         sections: list[Section] = []
-        for order, page in group:
+        # Only a page that is alone in its prompt is cut into tiles, so the second is awaited.
+        ahead = deque(islice(pages, 2))
+        alone, count = len(ahead) == 1, 0
+        while ahead:
+            order, page = ahead.popleft()
+            ahead.extend(islice(pages, 1))
+            count += 1
             section = Section(order, page.page_number, getattr(page, "deadline", None))
+            if self._separator is not None and not alone:
+                held[order] = page
             try:
-                images.append(self._encode(page, section))
+                images.append(self._encode(page, section, alone))
                 sections.append(section)
             except torch.OutOfMemoryError:
                 # The device is full for every page, so the caller must hear of it.
@@ -151,24 +190,35 @@ class Engine:
                 section.fail(_describe(error))
                 failed.append(section)
         if not sections:
-            return failed
+            return count, failed
         try:
-            return failed + self._start(loop, images, sections)
+            return count, failed + self._start(loop, images, sections)
         except torch.OutOfMemoryError:
             raise
         except _PAGE_FAULTS as error:
             for section in sections:
                 section.fail(_describe(error))
-            return failed + sections
+            return count, failed + sections
 
-    def _encode(self, page: PageInput, section: Section) -> Tensor:
+    @torch.inference_mode()
+    def _encode(self, page: PageInput, section: Section, alone: bool) -> Tensor:
         started = time.perf_counter()
-        pixels = page_tensor(page.pixels, self._model.config.vision)
-        image = self._model.encode_image(pixels.to(self._device, self._dtype))
+        vision, config = self._model.config.vision, self._model.config
+        if config.sparse.page_isolated or vision.position_layout == "factored":
+            pixels = page_tensor(page.pixels, vision)
+            image = self._model.encode_image(pixels.to(self._device, self._dtype))
+        else:
+            tiled = alone and self._limits.max_tiles > 0
+            views = page_views(page.pixels, vision, self._limits.max_tiles if tiled else None)
+            image = self._model.encode_image(views.overview.to(self._device, self._dtype))
+            if views.tiles.shape[0]:
+                tiles = views.tiles.to(self._device, self._dtype)
+                image = torch.cat((self._model.encode_tiles(tiles, views.columns), image))
         section.encode_seconds = time.perf_counter() - started
-        section.prompt_tokens = image.shape[0] + 1
+        section.prompt_tokens = image.shape[0] + int(config.has_markers)
         return image
 
+    @torch.inference_mode()
     def _start(
         self, loop: DecodeLoop, images: list[Tensor], sections: list[Section]
     ) -> list[Section]:
@@ -189,19 +239,32 @@ class Engine:
         blocks = self._cache.allocate(held)
         try:
             table = torch.tensor(blocks[:num_blocks], device=self._device)
-            plan = prefill_plan(roles, table, roles.shape[0], config.sparse)
+            coordinates = (
+                page_coordinates(roles, config.sparse.page_isolated)
+                if config.has_markers
+                else line_coordinates(roles, prompt.num_pages)
+            )
+            plan = prefill_plan(roles, table, roles.shape[0], config.sparse, coordinates)
             self._cache.mark_real(plan.slots, roles != PADDING)
             embeddings = self._model.embed_tokens(prompt.ids.to(self._device))
             embeddings[roles == IMAGE] = torch.cat(images).to(embeddings.dtype)
             logits = self._model.prefill(embeddings, plan, self._cache.layers, self._cache.real)
-            coordinates = page_coordinates(roles, config.sparse.page_isolated)
             layout = sequence_layout(
                 coordinates, blocks[:num_blocks], blocks[num_blocks:], config.sparse
             )
         except BaseException:
             self._cache.release(blocks)
             raise
-        sequence = Sequence(prompt, coordinates, layout, blocks, sections, config, self._limits)
+        sequence = Sequence(
+            prompt,
+            coordinates,
+            layout,
+            blocks,
+            sections,
+            config,
+            self._limits,
+            self._separator,
+        )
         return sequence, logits
 
     def _prompt(self, image_tokens: list[int]) -> Prompt:
@@ -209,18 +272,19 @@ class Engine:
         if config.sparse.page_isolated:
             return page_prompt(image_tokens[0], config.tokens, config.sparse.block_size)
         text = self._tokenizer.encode(instruction(len(image_tokens)))
-        return document_prompt(image_tokens, config.tokens, text)
+        return document_prompt(image_tokens, config.tokens, text, config.has_markers)
 
     def _result(self, section: Section) -> PageResult:
         assert section.finish is not None, "only ended sections become results"
         # Ids of a page that failed while being written are no transcript.
         failed = section.finish in (FinishReason.ERROR, FinishReason.TIMEOUT)
         kept = () if failed else tuple(section.token_ids)
+        text = "" if failed else self._tokenizer.decode(list(kept))
         count = section.output_tokens
         return PageResult(
             page_number=section.page_number,
             token_ids=kept,
-            markup=self._tokenizer.decode(list(kept)),
+            markup=text if failed else section.head + text + section.tail,
             finish=section.finish,
             error=section.error,
             prompt_tokens=section.prompt_tokens,

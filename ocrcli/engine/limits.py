@@ -16,8 +16,10 @@ class GenerationLimits:
         pages_in_flight: Pages encoded and held in the cache at the same time.
         decode_width: Rows of every decode call. The number never changes, used or not, so that a
             page meets the same arithmetic alone and beside others.
-        pages_per_prompt: Pages that share one prompt. Page-isolated models always use one.
+        pages_per_prompt: Most pages that share one prompt. Page-isolated models always use one.
+        max_tiles: Most tiles that a lone page of a large model is cut into; 0 for none.
         no_repeat_ngram: Ban on repeated n-grams, or None.
+        lone_page_ngram: What replaces it for a prompt of one page; None for the same.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
 
@@ -29,7 +31,9 @@ class GenerationLimits:
     pages_in_flight: int = 4
     decode_width: int = 4
     pages_per_prompt: int = 1
+    max_tiles: int = 0
     no_repeat_ngram: NoRepeatNgram | None = None
+    lone_page_ngram: NoRepeatNgram | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
     max_cache_blocks: int | None = None
 
@@ -39,6 +43,13 @@ class GenerationLimits:
         _check("pages_in_flight", self.pages_in_flight, 1, 1024)
         _check("decode_width", self.decode_width, 1, 32)
         _check("pages_per_prompt", self.pages_per_prompt, 1, 256)
+        _check("max_tiles", self.max_tiles, 0, 256)
+
+    def ngram_for(self, num_pages: int) -> NoRepeatNgram | None:
+        """Return the ban on repeated n-grams for a prompt of `num_pages` pages."""
+        if num_pages == 1 and self.lone_page_ngram is not None:
+            return self.lone_page_ngram
+        return self.no_repeat_ngram
 
     @classmethod
     def for_model(cls, config: ModelConfig, pages_per_prompt: int = 1) -> "GenerationLimits":
@@ -57,7 +68,9 @@ class GenerationLimits:
         return cls(
             pages_in_flight=max(4, pages_per_prompt),
             pages_per_prompt=pages_per_prompt,
+            max_tiles=16 if config.has_markers else 32,
             no_repeat_ngram=NoRepeatNgram(35, window),
+            lone_page_ngram=NoRepeatNgram(35, 128),
         )
 
 

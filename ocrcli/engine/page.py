@@ -31,7 +31,7 @@ class PageInput(Protocol):
 
     @property
     def pixels(self) -> NDArray[np.uint8]:
-        """Grey values 0 (black) to 255, uint8 [height, width]."""
+        """Values 0 (black) to 255, uint8: grey [height, width], or RGB [height, width, 3]."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 A page-isolated model gets one sequence per page. Other models may get several pages in one prompt;
 the sequence then writes one section per page, in page order, and turns to the next page at each
-`<PAGE>`.
+`<PAGE>`. The first generation spells that marker out: nothing can be forced on it, so its sections
+are handed out together at the end, and only if there are as many as pages.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from ocrcli.engine.attention_plan import SequenceLayout
 from ocrcli.engine.limits import GenerationLimits
 from ocrcli.engine.page import FinishReason
+from ocrcli.engine.separator import Border, TextSeparator
 from ocrcli.kernels.page_rope import TEXT, PageCoordinates
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.prompt import Prompt
@@ -32,6 +34,10 @@ class Section:
         output_tokens: Number of tokens generated.
         probability_sum: Sum of their probabilities.
         probability_min: Lowest of their probabilities.
+        head: Text before the ids, left over from a spelled marker.
+        tail: Text behind the ids, likewise.
+        is_miscounted: Whether the model, which nothing holds to one section per page, wrote another
+            number of them; nobody knows then which page the section belongs to.
         finish: Why the section ended, None while it grows.
         error: What went wrong when `finish` is ERROR.
     """
@@ -47,6 +53,9 @@ class Section:
     output_tokens: int = 0
     probability_sum: float = 0.0
     probability_min: float = 1.0
+    head: str = ""
+    tail: str = ""
+    is_miscounted: bool = False
     finish: FinishReason | None = None
     error: str | None = None
 
@@ -93,6 +102,7 @@ class Sequence:
         sections: list[Section],
         config: ModelConfig,
         limits: GenerationLimits,
+        separator: TextSeparator | None = None,
     ) -> None:
         """Create the state after the prompt and before any generated token.
 
@@ -104,10 +114,12 @@ class Sequence:
             sections: One per page of the prompt.
             config: The model.
             limits: Token budget, loop guard and n-gram ban.
+            separator: Finds page borders for models that spell them out.
         """
         self.layout, self.blocks, self.sections = layout, blocks, sections
         self.prompt_length, self.num_pages = prompt.ids.shape[0], prompt.num_pages
         self.finished = False
+        self._separator, self._has_markers = separator, config.has_markers
         self._tokens, self._isolated = config.tokens, config.sparse.page_isolated
         self._limits = limits
         self._page_tokens: list[int] = coordinates.prompt_tokens_per_page.tolist()
@@ -117,7 +129,7 @@ class Sequence:
         self.section_start = 0
         self.position = self.prompt_length - 1
         # Without an instruction the response still starts where page 0 left off.
-        follows_text = int(prompt.roles[-1]) == TEXT
+        follows_text = int(prompt.roles[-1]) == TEXT or not config.has_markers
         self.token = int(coordinates.token[-1]) if follows_text else self._page_tokens[0] - 1
         self.pending = self._ids[-1]
 
@@ -129,12 +141,12 @@ class Sequence:
     @property
     def page(self) -> int:
         """One-based page of the pending token, 0 before the first marker."""
-        return self._markers
+        return self._markers if self._has_markers else 0
 
     @property
     def query_page(self) -> int:
         """Zero-based page whose blocks the pending token may read, -1 for none."""
-        return self._markers - 1
+        return self.page - 1
 
     @property
     def opens_with_marker(self) -> bool:
@@ -142,7 +154,7 @@ class Sequence:
 
         Only a lone page of a model that is not page-isolated may be answered without a marker.
         """
-        return self._isolated or self.num_pages > 1
+        return self._has_markers and (self._isolated or self.num_pages > 1)
 
     def open(self) -> None:
         """Feed the first `<PAGE>`."""
@@ -151,8 +163,9 @@ class Sequence:
     def bans(self) -> list[int]:
         """Return the ids that may not come next, beside those that never may."""
         banned: set[int] = set()
-        if self._limits.no_repeat_ngram is not None:
-            banned |= self._limits.no_repeat_ngram.banned(self._ids)
+        ngram = self._limits.ngram_for(self.num_pages)
+        if ngram is not None:
+            banned |= ngram.banned(self._ids)
         if not self._isolated and self._markers == self.num_pages and self._tokens.page is not None:
             banned.add(self._tokens.page)
         return sorted(banned)
@@ -169,12 +182,16 @@ class Sequence:
             return self._abort("the model returned scores that are not finite")
         if token_id == self._tokens.eos:
             return self._close(FinishReason.EOS)
-        if token_id == self._tokens.page:
+        if token_id == self._tokens.page and self._has_markers:
             if self._markers == 0:
                 self._feed_marker()
                 return []
             return self._close(FinishReason.EOS)
         section.append(token_id, probability)
+        if self._separator is not None:
+            border = self._separator.find(section.token_ids)
+            if border is not None:
+                return self._cross(border, token_id)
         reason = self._stopped(section)
         if reason is not None:
             return self._close(reason)
@@ -194,6 +211,8 @@ class Sequence:
         return self._close(FinishReason.TIMEOUT)
 
     def _abort(self, message: str) -> list[Section]:
+        if self._separator is not None and self.num_pages > 1:
+            return self._end()
         ended = self.sections[self._current :]
         for section in ended:
             section.fail(message)
@@ -211,9 +230,39 @@ class Sequence:
             return FinishReason.LENGTH
         return None
 
+    def _cross(self, border: Border, token_id: int) -> list[Section]:
+        section = self.section
+        del section.token_ids[-border.num_ids :]
+        section.tail = border.before
+        self._markers += 1
+        self._feed(token_id)
+        self.token += 1
+        if self._markers == 1:
+            # What precedes the first marker belongs to no page.
+            section.token_ids.clear()
+            section.tail, section.head = "", border.after
+            return []
+        section.finish = FinishReason.EOS
+        if self._markers > self.num_pages:
+            return self._end()
+        self._current += 1
+        self.section.head = border.after
+        return []
+
+    def _end(self) -> list[Section]:
+        """End all sections of a model that separates pages by text."""
+        self.finished = True
+        unfinished = any(section.finish is None for section in self.sections)
+        if self.num_pages > 1 and (unfinished or self._markers != self.num_pages):
+            for section in self.sections:
+                section.is_miscounted = True
+        return self.sections
+
     def _close(self, reason: FinishReason) -> list[Section]:
         section = self.section
         section.finish = reason
+        if self._separator is not None:
+            return self._end()
         if self._current + 1 < self.num_pages:
             # A model that ends early, or is cut, still owes a section for every page.
             self._current += 1

@@ -343,7 +343,7 @@ class TestProcess:
             "import ocrcli.recogniser\n"
             "from ocrcli.cli import main\n"
             "class Stopping:\n"
-            "    facts, load_seconds, unknown_keys = None, 0.0, ()\n"
+            "    facts, load_seconds, unknown_keys, page_size = None, 0.0, (), None\n"
             "    def __init__(self, options): pass\n"
             "    def transcribe(self, pages):\n"
             "        next(iter(pages))\n"

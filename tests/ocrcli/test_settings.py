@@ -45,6 +45,10 @@ def test_values_get_their_types(places):
     assert found["model"].value.parent.name == "project"
 
 
+def test_model_may_be_a_name_and_then_belongs_to_no_folder(places):
+    assert resolve({}, *places("model = 'org/name@v1'"))["model"].value == Path("org/name@v1")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -1,0 +1,161 @@
+"""Large models of either generation, tiny and random, through the command a user types."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from ocrcli.cli import main
+from ocrcli.models.unlimited_ocr.random_checkpoint import write_random_checkpoint
+
+SETTINGS = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "moe_intermediate_size": 16,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "vocab_size": 300,
+    "image_token_id": 7,
+    "vision_config": {
+        "neck_channels": 8,
+        "tile_size": 128,
+        "width": {
+            "sam_vit_b": {
+                "width": 16,
+                "layers": 2,
+                "heads": 2,
+                "window_size": 4,
+                "global_attn_indexes": [1],
+                "position_size": 16,
+                "downsample_channels": [16, 16],
+            },
+            "clip-l-14-224": {"width": 16, "layers": 1, "heads": 2, "position_size": 4},
+        },
+    },
+}
+GENERATIONS = {
+    1: SETTINGS | {"sliding_window": 64},
+    2: SETTINGS | {"page_token_id": 8, "sparse_router_dim": 8},
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def generation(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def model(generation, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    write_random_checkpoint(folder, GENERATIONS[generation], dtype=torch.float32, step=0.2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pdf(fakes, tmp_path_factory):
+    return fakes.write_pdf(tmp_path_factory.mktemp("in") / "a.pdf", ["One", "Two", "Three"])
+
+
+def run(capfd, *arguments):
+    code = main(["transcribe", *map(str, arguments), "-f", "jsonl", "--max-tokens", "12"])
+    captured = capfd.readouterr()
+    records = [json.loads(line) for line in captured.out.splitlines()]
+    return code, [r for r in records if r["type"] == "page"], captured.err
+
+
+# An overview of 256 pixels: four rows of four tokens and a newline, and a separator. A page of
+# 1250 x 834 pixels adds 6 x 4 or, where 16 are the limit, 3 x 2 tiles of 128 with newlines.
+OVERVIEW, TILES = 21, {1: 104, 2: 28}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_every_page_of_one_pass_gets_its_record(capfd, model, pdf, generation, dtype):
+    code, pages, errors = run(capfd, pdf, "--model", model, "--dtype", dtype)
+    assert code == 0, errors
+    assert [page["page"] for page in pages] == [1, 2, 3]
+    # The first generation cannot be held to its pages: cut on the first, it reads them one by one.
+    expected = OVERVIEW + 1 if generation == 2 else OVERVIEW + TILES[1]
+    assert [page["tokens"]["prompt"] for page in pages] == [expected] * 3
+    assert [page["image"]["dpi"] for page in pages] == [300.0] * 3
+
+
+@pytest.mark.parametrize("choice", [("--pages", "2"), ("--pages", "2,3", "--mode", "page")])
+def test_lone_pages_are_read_in_tiles(capfd, model, pdf, generation, choice):
+    code, pages, errors = run(capfd, pdf, "--model", model, *choice)
+    assert code == 0, errors
+    marker = generation - 1
+    assert {page["tokens"]["prompt"] for page in pages} == {OVERVIEW + TILES[generation] + marker}
+
+
+def test_tiles_can_be_limited_or_left_out(capfd, model, pdf, generation):
+    chosen = (pdf, "--model", model, "--pages", "1")
+    marker = generation - 1
+    for extra, expected in (
+        (("--max-crops", "2"), OVERVIEW + (2 * 2 + 1) * 2),
+        (("--mode", "onepass"), OVERVIEW),
+    ):
+        _, (page,), _ = run(capfd, *chosen, *extra)
+        assert page["tokens"]["prompt"] == expected + marker
+
+
+def test_windows_of_pages_are_read_in_turn(capfd, model, pdf, generation):
+    code, pages, errors = run(capfd, pdf, "--model", model, "--pages-per-window", "2")
+    assert code == 0, errors
+    assert [page["page"] for page in pages] == [1, 2, 3]
+
+
+def test_missing_tensor_ends_with_the_model_s_exit_code(capfd, model, pdf, tmp_path):
+    copy = tmp_path / "broken"
+    shutil.copytree(model, copy)
+    shard = copy / "model-00001.safetensors"
+    weights = load_file(shard)
+    del weights["model.norm.weight"]
+    save_file(weights, shard)
+    code, pages, errors = run(capfd, pdf, "--model", copy)
+    assert (code, pages) == (7, [])
+    assert "missing tensor model.norm.weight" in errors
+
+
+def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation, tmp_path):
+    reference = tmp_path / "reference.txt"
+    reference.write_text("<PAGE>One<PAGE>Two<PAGE>Three", encoding="utf-8")
+    code = main(
+        ["calibrate-router", str(pdf), "--reference", str(reference), "--model", str(model)]
+    )
+    captured = capfd.readouterr()
+    if generation == 1:
+        assert code == 7
+        assert "second generation" in captured.err
+        return
+    assert code == 0, captured.err
+    assert captured.out.count("(perplexity: ") == 14
+    assert captured.out.splitlines()[-1].startswith("perplexity: ")
+
+
+def test_open_settings_are_listed_with_default_and_source(capfd, model, generation):
+    assert main(["models", "info", "--model", str(model)]) == 0
+    lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("open.")]
+    assert len(lines) == (24 if generation == 2 else 0)
+
+
+def test_page_id_that_the_settings_lack_comes_from_the_tokenizer(capfd, model, pdf, tmp_path):
+    copy = tmp_path / "unnamed"
+    shutil.copytree(model, copy)
+    settings = json.loads((copy / "config.json").read_text())
+    settings.pop("page_token_id", None)
+    (copy / "config.json").write_text(json.dumps(settings))
+    code, pages, errors = run(capfd, pdf, "--model", copy, "--pages", "1,2")
+    assert code == 0, errors
+    assert [page["status"] == "error" for page in pages] == [False, False]
