@@ -7,6 +7,7 @@ pages were asked for.
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Container, Iterator
 from dataclasses import replace
@@ -34,6 +35,12 @@ _POINTS_PER_INCH = 72.0
 _MAX_DECODED_BYTES = 2 << 30
 _MAX_WHOLE_DECODED_BYTES = 512 << 20
 _WHOLE_IMAGE_FILTERS = ("JPXDecode", "JBIG2Decode")
+# Complaints about what changes the look of a page, or nothing at all, but loses none of its content.
+_HARMLESS = re.compile(
+    r"font|glyph|cmap|encoding|icc|profile|colou?r ?space|blending|output intent|optional content"
+    r"|actualtext|annot|link|outline|struct|metadata|version|incorrect data check",
+    re.IGNORECASE,
+)
 _PDF_ERRORS = (RuntimeError, ValueError, OSError, MemoryError, pymupdf.mupdf.FzErrorBase)
 
 
@@ -217,8 +224,10 @@ class _Pictures:
         self.num_pages, self.notices = self._file.num_pages, self._file.notices
 
     def draw(self, page_number: int, size: PageSize) -> tuple[Grey, PageFacts, None]:
-        pixels, dpi, (width_pt, height_pt) = self._file.load(page_number - 1, size)
-        facts = PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
+        pixels, dpi, (width_pt, height_pt), notices = self._file.load(page_number - 1, size)
+        facts = PageFacts(
+            page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi, warnings=notices
+        )
         return pixels, facts, None
 
     def original(self, page_number: int) -> Image.Image:
@@ -296,9 +305,10 @@ class _PdfFile:
         finally:
             # The library keeps decoded pictures, up to 256 MB; pages rarely share any.
             pymupdf.TOOLS.store_shrink(100)
-        if complaints:
-            first = complaints.splitlines()[0]
-            notices.append(Notice("damaged_content", f"the page may be damaged: {first}"))
+        notices += _complaint(complaints)
+        if not complaints and self._pdf.is_repaired and _is_flat(pixels):
+            detail = "the page is blank in a file that had to be repaired; its content may be lost"
+            notices.append(Notice("damaged_content", detail))
         facts = PageFacts(
             page_number,
             label=label,
@@ -322,6 +332,17 @@ def _open_pdf(path: Path) -> pymupdf.Document:
         # A name that is not valid UTF-8 cannot be handed to the library.
         return pymupdf.open(stream=path.read_bytes(), filetype="pdf")
     return pymupdf.open(name, filetype="pdf")
+
+
+def _complaint(complaints: str) -> list[Notice]:
+    """Return what the library complained of: the first loss of content, or else the first line."""
+    lines = complaints.splitlines()
+    if not lines:
+        return []
+    losses = [line for line in lines if not _HARMLESS.search(line)]
+    if losses:
+        return [Notice("damaged_content", f"the page may be damaged: {losses[0]}")]
+    return [Notice("unusual_content", f"the PDF library says: {lines[0]}")]
 
 
 def _mend_geometry(page: pymupdf.Page) -> list[Notice]:

@@ -55,18 +55,22 @@ def is_blank(facts: PageFacts) -> bool:
 def blank_page(facts: PageFacts) -> Page:
     """Return the record of a page without ink.
 
-    A sheet so large that print would vanish at the size it is read at is doubtful, not blank.
+    A damaged page, and a sheet so large that print would vanish at the size it is read at, are
+    doubtful, not blank.
 
     Args:
         facts: What is known of the page.
     """
-    doubtful = 0 < facts.dpi < _ILLEGIBLE_DPI
-    notice = Notice("illegible_size", "the page is too large to tell whether it is blank")
+    doubts = []
+    if 0 < facts.dpi < _ILLEGIBLE_DPI:
+        detail = "the page is too large to tell whether it is blank"
+        doubts.append(Notice("illegible_size", detail))
+    doubtful = bool(doubts) or _is_damaged(facts)
     return Page(
         page_number=facts.page_number,
         status=PageStatus.SUSPECT if doubtful else PageStatus.BLANK,
         facts=facts,
-        warnings=(*facts.warnings, notice) if doubtful else facts.warnings,
+        warnings=(*facts.warnings, *doubts),
         seconds=PageSeconds(render=facts.seconds),
     )
 
@@ -149,7 +153,7 @@ def layer_page(image: PageImage, choice: TextLayer, style: TextStyle) -> Page | 
     facts = image.facts
     page = Page(
         facts.page_number,
-        PageStatus.OK,
+        PageStatus.SUSPECT if _is_damaged(facts) else PageStatus.OK,
         markup=image.layer.markup,
         facts=facts,
         warnings=facts.warnings,
@@ -190,7 +194,12 @@ def _verdict(
     if not text and not any(block.type is BlockType.FIGURE for block in blocks):
         return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
     doubts = _doubts(facts, result, text) + _unread(facts, blocks)
-    return (PageStatus.SUSPECT if doubts else PageStatus.OK), doubts
+    return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
+
+
+def _is_damaged(facts: PageFacts) -> bool:
+    """Return whether content of the page was lost before anyone read it."""
+    return any(notice.code == "damaged_content" for notice in facts.warnings)
 
 
 def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
