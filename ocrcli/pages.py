@@ -35,7 +35,7 @@ _POINTS_PER_INCH = 72.0
 _MAX_DECODED_BYTES = 2 << 30
 _MAX_WHOLE_DECODED_BYTES = 512 << 20
 _WHOLE_IMAGE_FILTERS = ("JPXDecode", "JBIG2Decode")
-# Complaints about what changes the look of a page, or nothing at all, but loses none of its content.
+# Complaints about what changes the look of a page at most, but loses none of its content.
 _HARMLESS = re.compile(
     r"font|glyph|cmap|encoding|icc|profile|colou?r ?space|blending|output intent|optional content"
     r"|actualtext|annot|link|outline|struct|metadata|version|incorrect data check",
