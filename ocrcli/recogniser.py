@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from ocrcli.document import ModelFacts, PageImage
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.options import Device, Dtype, Options
+from ocrcli.paths import Kind, kind_of
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
@@ -55,7 +56,7 @@ class ModelRecogniser:
         Raises:
             ModelError: The path given for the model does not exist.
         """
-        if options.model is not None and not options.model.exists():
+        if options.model is not None and kind_of(options.model) is Kind.ABSENT:
             raise ModelError("no such model", source=str(options.model))
         self._options = options
         self._engine: Engine | None = None

@@ -47,9 +47,16 @@ def test_pdf_with_zero_pages(tmp_path, refused, fakes):
     refused(tmp_path / "zero.pdf", 4, "zero pages")
 
 
-def test_content_of_no_supported_type(tmp_path, refused):
-    (tmp_path / "notes.png").write_bytes(b"just text")
-    refused(tmp_path / "notes.png", 3, "no supported type")
+@pytest.mark.parametrize("suffix", [".png", ".ppm", ".txt", ""])
+def test_content_of_no_supported_type_is_3_whatever_the_name(tmp_path, refused, suffix):
+    path = tmp_path / f"notes{suffix}"
+    path.write_bytes(b"just text")
+    refused(path, 3, "no supported type")
+
+
+def test_text_that_is_named_like_a_pdf_is_4(tmp_path, refused):
+    (tmp_path / "notes.PDF").write_bytes(b"just text")
+    refused(tmp_path / "notes.PDF", 4, "named like a PDF")
 
 
 def test_missing_file(run_script, tmp_path, one_line):
