@@ -266,6 +266,11 @@ class _PdfFile:
             return
         if password is None:
             raise EncryptedError("the PDF is encrypted and needs a password", source=name)
+        try:
+            password.encode("utf-8")
+        except UnicodeEncodeError:
+            detail = "the password is not valid UTF-8"
+            raise EncryptedError(detail, source=name) from None
         if not self._pdf.authenticate(password):
             raise EncryptedError("the password is wrong", source=name)
 

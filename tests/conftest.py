@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -95,6 +96,12 @@ def run_process() -> Callable[..., CommandResult]:
     return run
 
 
+def _heed_signals() -> None:
+    """Undo what a shell did when it started the tests in the background."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CommandResult]:
     """Run the command in a process of its own, with a recogniser that follows a script."""
@@ -117,7 +124,7 @@ def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Comman
             env=_environment(
                 {"SCRIPT": json.dumps(script or {}), "XDG_CONFIG_HOME": settings, **variables}
             ),
-            preexec_fn=before,
+            preexec_fn=before or _heed_signals,
             timeout=120,
             check=False,
         )
