@@ -82,6 +82,13 @@ def test_memory_does_not_grow_with_the_number_of_pages(fakes, tmp_path):
     assert peak_bytes(long) <= 1.2 * peak_bytes(short)
 
 
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_blank_pages(fakes, tmp_path):
+    short = fakes.write_pdf(tmp_path / "short.pdf", [None] * 5)
+    long = fakes.write_pdf(tmp_path / "long.pdf", ["x"] + [None] * 2000 + ["x"])
+    assert peak_bytes(long) <= 1.2 * peak_bytes(short)
+
+
 def test_very_long_page(bounded, tmp_path):
     pdf = pymupdf.open()
     pdf.new_page(width=200, height=60_000).draw_rect((0, 0, 200, 9000), fill=0)
