@@ -1,5 +1,6 @@
 """The model as the pipeline sees it: page images in, results out, loaded when first needed."""
 
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ocrcli.tokenizer import Tokenizer
 
 _RETRY_NGRAM = (40, 1024)
+_LESS = "use --pages-in-flight 1, --dtype bfloat16 or --device cpu"
 
 
 class Recogniser(Protocol):
@@ -82,13 +84,14 @@ class ModelRecogniser:
             return
         if self._engine is None:
             self._engine = self._load()
-        yield from self._engine.transcribe(chain([first], source))
+        with _memory_reported():
+            yield from self._engine.transcribe(chain([first], source))
 
     def again(self, page: PageImage, first: "PageResult") -> "PageResult | None":
         """Read a page that looped or was cut once more, with settings of its own.
 
         The page gets twice the tokens, and long repetitions are banned. A page that was cut where
-        the user wanted it to be is not read again.
+        the user wanted it to be, or for which there is no memory left, is not read again.
 
         Args:
             page: The page, best drawn at another size than before.
@@ -111,8 +114,13 @@ class ModelRecogniser:
             pages_per_prompt=1,
             no_repeat_ngram=NoRepeatNgram(*_RETRY_NGRAM),
         )
-        engine = Engine(self._model, self._tokenizer, patient)
-        return next(iter(engine.transcribe([page])), None)
+        try:
+            with _memory_reported():
+                engine = Engine(self._model, self._tokenizer, patient)
+                return next(iter(engine.transcribe([page])), None)
+        except DeviceError:
+            # The pages in flight fill the device; what came out before is kept, and marked.
+            return None
 
     def _load(self) -> "Engine":
         started = time.perf_counter()
@@ -132,8 +140,8 @@ class ModelRecogniser:
             loaded = load_model(options.model, device, getattr(torch, dtype))
             tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
-        except torch.cuda.OutOfMemoryError as error:
-            raise DeviceError("the model does not fit into the GPU's memory") from error
+        except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+            raise DeviceError("the model does not fit into memory", next_action=_LESS) from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
         limits = _with_options(GenerationLimits.for_model(loaded.config), options)
@@ -143,6 +151,22 @@ class ModelRecogniser:
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
         self.load_seconds = time.perf_counter() - started
         return engine
+
+
+@contextlib.contextmanager
+def _memory_reported() -> Iterator[None]:
+    """Turn want of memory into `DeviceError`; no other page would fare better."""
+    import torch
+
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        # Only GPUs have a class of errors for it; on CPUs the message has to tell.
+        is_gpu = isinstance(error, torch.cuda.OutOfMemoryError)
+        if not (is_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
+            raise
+        where = "the GPU" if is_gpu else "the computer"
+        raise DeviceError(f"{where} has no memory left", next_action=_LESS) from error
 
 
 def _device(device: Device) -> str:
