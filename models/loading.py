@@ -110,6 +110,7 @@ def load_model(
     files = find_model(path)
     try:
         config = ModelConfig.from_file(files.config)
+        config.tokens.check(config.decoder.vocab_size)
     except (ConfigError, OSError) as error:
         raise CheckpointError(f"{files.config}: {error}") from error
     _check_tokenizer(files)
