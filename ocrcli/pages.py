@@ -106,7 +106,7 @@ class Pages:
         if was_inverted:
             notices.append(Notice("inverted", "light text on a dark page was inverted"))
         if 0 < facts.dpi < LOW_DPI:
-            notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.0f} dpi"))
+            notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.3g} dpi"))
         return PageImage(
             pixels,
             PageFacts(

@@ -27,7 +27,9 @@ from ocrcli.records import (
     blank_page,
     failed_page,
     finished_page,
+    hopeless_page,
     is_blank,
+    is_hopeless,
     layer_page,
     skipped_page,
 )
@@ -246,7 +248,10 @@ def _without_model(page: PageImage | PageFailure, reading: Reading) -> Page | No
         return failed_page(page)
     if is_blank(page.facts):
         return blank_page(page.facts)
-    return layer_page(page, reading.text_layer, reading.style)
+    carried = layer_page(page, reading.text_layer, reading.style)
+    if carried is None and is_hopeless(page.facts):
+        return hopeless_page(page.facts)
+    return carried
 
 
 def _with_model(

@@ -45,11 +45,36 @@ MIN_UNREAD_PIXELS = 300
 """Less ink than this outside the blocks is specks and short rules, not words."""
 
 _ILLEGIBLE_DPI = 30.0
+_HOPELESS_DPI = 4.0
 
 
 def is_blank(facts: PageFacts) -> bool:
     """Return whether there is nothing to read on a page."""
     return facts.ink_pixels < MIN_INK_PIXELS
+
+
+def is_hopeless(facts: PageFacts) -> bool:
+    """Return whether a page is so large that letters of two inches would vanish when it is read.
+
+    A model that is shown such a page invents a text.
+    """
+    return 0 < facts.dpi < _HOPELESS_DPI
+
+
+def hopeless_page(facts: PageFacts) -> Page:
+    """Return the record of a page that is too large to be read; no model was asked.
+
+    Args:
+        facts: What is known of the page.
+    """
+    detail = "the page is too large to be read as one; cut it into smaller ones"
+    return Page(
+        page_number=facts.page_number,
+        status=PageStatus.SUSPECT,
+        facts=facts,
+        warnings=(*facts.warnings, Notice("illegible_size", detail)),
+        seconds=PageSeconds(render=facts.seconds),
+    )
 
 
 def blank_page(facts: PageFacts) -> Page:

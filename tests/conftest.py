@@ -61,6 +61,13 @@ def fakes() -> ModuleType:
     return module
 
 
+@pytest.fixture(scope="session")
+def tiny_model(fakes: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with random weights, for tests that need the engine but no text."""
+    folder: Path = fakes.write_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+    return folder
+
+
 @dataclass(frozen=True)
 class CommandResult:
     """What a user gets back from the command."""
