@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -132,6 +133,26 @@ def pdf_with_picture(entries: bytes, content: bytes) -> bytes:
         pdf_stream(b"", b"q 300 0 0 200 0 0 cm /Im Do Q"),
         pdf_stream(b"/Type /XObject /Subtype /Image " + entries, content),
     )
+
+
+def jbig2(picture: Image.Image) -> bytes:
+    """Return a picture of one bit as the JBIG2 stream of a PDF.
+
+    JBIG2 may hold the bits of Group 4 fax (its "MMR" coding), and Pillow writes those.
+    """
+    width, height = picture.size
+    inverted = picture.point(lambda value: 255 - value)
+    fax = encoded(inverted, "TIFF", compression="group4", tiffinfo={278: height})
+    with Image.open(io.BytesIO(fax)) as tiff:
+        (start,), (length,) = tiff.tag_v2[273], tiff.tag_v2[279]
+
+    def segment(number: int, kind: int, data: bytes) -> bytes:
+        return struct.pack(">IBBBI", number, kind, 0, 1, len(data)) + data
+
+    page = struct.pack(">IIIIBH", width, height, 0, 0, 0, 0)
+    region = struct.pack(">IIIIBB", width, height, 0, 0, 0, 1)
+    # 48 is the kind of page information, 38 that of a region that is drawn at once.
+    return segment(0, 48, page) + segment(1, 38, region + fax[start : start + length])
 
 
 def text_picture(mode: str = "L", size: tuple[int, int] = (640, 480)) -> Image.Image:

@@ -134,6 +134,27 @@ class TestEncryption:
         path = fakes.write_pdf(tmp_path / "a.pdf", ["x"], **{**LOCKED, "user_pw": ""})
         assert run_script("transcribe", path).code == 0
 
+    @pytest.mark.filterwarnings("ignore:Encryption R=5 is deprecated")
+    @pytest.mark.parametrize("revision", [2, 3, 4, 5, 6])
+    def test_every_revision(self, run_script, tmp_path, fakes, revision):
+        pikepdf = pytest.importorskip("pikepdf")
+        plain = fakes.write_pdf(tmp_path / "plain.pdf", ["x"])
+        for user in ("sesame", ""):
+            protection = pikepdf.Encryption(
+                owner="boss", user=user, R=revision, aes=revision >= 4, metadata=revision >= 4
+            )
+            with pikepdf.open(plain) as pdf:
+                pdf.save(tmp_path / "a.pdf", encryption=protection)
+            assert run_script("transcribe", tmp_path / "a.pdf").code == (6 if user else 0)
+        for password in ("sesame", "boss"):
+            with pikepdf.open(plain) as pdf:
+                protection = pikepdf.Encryption(
+                    owner="boss", user="sesame", R=revision, aes=revision >= 4, metadata=False
+                )
+                pdf.save(tmp_path / "a.pdf", encryption=protection)
+            done = run_script("transcribe", tmp_path / "a.pdf", OCRCLI_PDF_PASSWORD=password)
+            assert done.code == 0, done.stderr
+
     @pytest.mark.parametrize(
         ("name", "code"), [("r6-user-password.pdf", 6), ("r6-empty-password.pdf", 0)]
     )
