@@ -17,14 +17,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 WEIGHTS = REPOSITORY / "models" / "small" / "model.safetensors"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the shipped weights or a GPU where there are none."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs the shipped weights or a GPU where there are none, and what takes minutes."""
+    not_asked_for = pytest.mark.skip(reason='takes minutes; run it with -m "long"')
     without_weights = pytest.mark.skip(reason="models/small/model.safetensors is absent")
     without_gpu = pytest.mark.skip(reason="no CUDA device")
     has_gpu = any(item.get_closest_marker("gpu") for item in items) and _has_gpu()
     for item in items:
         if item.get_closest_marker("weights") and not WEIGHTS.is_file():
             item.add_marker(without_weights)
+        if item.get_closest_marker("long") and "long" not in config.getoption("-m"):
+            item.add_marker(not_asked_for)
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(without_gpu)
 
