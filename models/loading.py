@@ -102,7 +102,10 @@ def read_config(files: ModelFiles) -> ModelConfig:
     try:
         ModelConfig.from_file(files.config)
         dim, norms = router_width(tensor_shapes(files.weights))
-        return ModelConfig.from_file(files.config, WeightFacts(dim, mean_of(files.weights, norms)))
+        facts = WeightFacts(dim, mean_of(files.weights, norms))
+        config = ModelConfig.from_file(files.config, facts)
+        config.tokens.check(config.decoder.vocab_size)
+        return config
     except (ConfigError, OSError) as error:
         raise CheckpointError(f"{files.config}: {error}") from error
 

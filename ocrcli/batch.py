@@ -162,7 +162,7 @@ class BatchRun:
         ) as pages:
             if options.strict and pages.source.is_repaired:
                 raise DamagedError(
-                    "the PDF is damaged and had to be repaired",
+                    "the file is damaged and had to be repaired",
                     next_action="leave out --strict to read what is left of it",
                 )
             entry = self._resumption.finished(task.target, pages.source.sha256)

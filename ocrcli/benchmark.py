@@ -11,7 +11,7 @@ from pathlib import Path
 from ocrcli import __version__
 from ocrcli.batch import Batch
 from ocrcli.document import ModelFacts, PageSeconds, PageStatus, TokenCounts
-from ocrcli.errors import OutputError
+from ocrcli.outputs import WholeFile
 
 SCHEMA = "ocrcli-benchmark/1"
 """Name and version of the report's schema."""
@@ -131,12 +131,9 @@ def save_report(report: dict[str, object], path: Path) -> None:
     Raises:
         OutputError: It cannot be written.
     """
-    try:
-        path.write_text(json.dumps(report) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}", source=str(path)
-        ) from error
+    with WholeFile(path) as file:
+        file.write(json.dumps(report) + "\n")
+        file.finish()
 
 
 def _machine() -> dict[str, object]:

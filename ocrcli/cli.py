@@ -3,8 +3,6 @@
 Nothing heavy is imported here before a command runs, so that `--help` answers at once.
 """
 
-import io
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -14,9 +12,11 @@ import typer
 from ocrcli import __version__
 from ocrcli.errors import ExitCode, OcrError, UsageError
 from ocrcli.guard import print_error
-from ocrcli.info_commands import config, doctor, models, schema
+from ocrcli.info_commands import config, doctor, models, schema, show_model
 from ocrcli.interruption import Stopped
 from ocrcli.model_commands import calibrate_router
+from ocrcli.paths import Kind, kind_of
+from ocrcli.streams import open_streams, settle_streams, undelivered
 from ocrcli.transcribe_command import transcribe
 
 # Typer brings its own copy of click or uses the installed one; either way this is the base class.
@@ -25,8 +25,8 @@ _BadUsage: type[Exception] = typer.BadParameter.__mro__[1]
 _EXIT_CODES = (
     "Exit codes: 0 complete; 1 several inputs, at least one failed; 2 usage; 3 input missing or "
     "unsupported; 4 input damaged; 5 output; 6 password; 7 model; 8 device; 9 doubtful pages and "
-    "--strict; 10 pages failed; 70 unexpected; 124 time limit of the run; 130 interrupted; "
-    "141 reader gone; 143 terminated."
+    "--strict; 10 pages failed; 70 unexpected; 124 time limit of the run; 129 terminal closed; "
+    "130 interrupted; 141 reader gone; 143 terminated."
 )
 
 app = typer.Typer(
@@ -50,12 +50,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: Arguments without the program's name; None for those of the process.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _open_streams()
+    open_streams()
+    try:
+        return _run(arguments)
+    finally:
+        settle_streams()
+
+
+def _run(arguments: Sequence[str]) -> int:
     try:
         code = app(arguments or ["--help"], prog_name="ocrcli", standalone_mode=False)
     except _BadUsage as problem:
         message = getattr(problem, "format_message", problem.__str__)()
-        print_error(UsageError(message.rstrip(".")))
+        print_error(UsageError(message.rstrip("."), next_action=_advice(arguments)))
         return ExitCode.USAGE
     except OcrError as error:
         print_error(error)
@@ -64,30 +71,41 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stopped.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        return ExitCode.READER_GONE
+    except SystemExit as end:
+        # Typer ends the program so when the reader of a help text leaves.
+        if isinstance(end.__context__, BrokenPipeError):
+            return ExitCode.READER_GONE
+        raise
+    except OSError as error:
+        # The only thing that is done outside of commands is printing help and the version.
+        print_error(undelivered(error))
+        return ExitCode.OUTPUT
     return int(code or 0)
 
 
-def _open_streams() -> None:
-    """Make sure that descriptors 0 to 2 are taken, and that stderr can print any name.
-
-    With a closed one, the next file to be opened would take its place. Writing to a standard output
-    that was closed still fails, as it should.
-    """
-    for descriptor, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, flags)
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(2, "w", closefd=False)
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
+def _advice(arguments: Sequence[str]) -> str | None:
+    """Return what to do about a file whose name was taken for an option."""
+    for argument in arguments:
+        if argument.startswith("-") and argument != "-" and kind_of(argument) is not Kind.ABSENT:
+            return f'a file of that name is written "./{argument}"'
+    return None
 
 
 @app.callback(invoke_without_command=True)
 def _root(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="With --version: name the model, too.")
+    ] = False,
 ) -> None:
+    if verbose and not version:
+        raise UsageError(
+            "-v before the command goes with --version only",
+            next_action="write it after the command",
+        )
     if version:
         typer.echo(f"ocrcli {__version__}")
-        raise typer.Exit
+        code = show_model() if verbose else ExitCode.OK
+        raise typer.Exit(code)

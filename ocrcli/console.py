@@ -1,14 +1,12 @@
-"""Everything the command says on stderr, and the guard that keeps stdout for the transcript."""
+"""Everything the command says on stderr: a line per problem, and progress around them."""
 
 import contextlib
-import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import IO
 
 from ocrcli.batch import Batch
 from ocrcli.document import Document, Page, PageStatus
-from ocrcli.errors import OcrError, OutputError, printable
+from ocrcli.errors import OcrError, printable
 from ocrcli.manifest import Entry
 from ocrcli.options import ProgressStyle
 from ocrcli.progress import JsonProgress, NoProgress, PlainProgress, Progress
@@ -30,7 +28,7 @@ class Console:
 
     def line(self, text: str) -> None:
         """Print a line as it is."""
-        with self._progress.paused(), contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), self._progress.paused():
             self._stream.write(f"{text}\n")
             self._stream.flush()
 
@@ -130,51 +128,3 @@ def new_progress(
 
         return BarProgress(stream)
     return PlainProgress(stream)
-
-
-@contextlib.contextmanager
-def guarded_stdout() -> Iterator[IO[str]]:
-    """Give the caller standard output and send everyone else's output to stderr.
-
-    Libraries print, in Python and below it. Inside this context whatever they write to descriptor 1
-    ends up on stderr; only the yielded stream reaches the reader of the transcript.
-    """
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    kept = os.dup(1)
-    stream = os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
-    os.dup2(2, 1)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield stream
-    finally:
-        # What could not be delivered was reported when it was written.
-        with contextlib.suppress(OSError, ValueError):
-            stream.close()
-        if sys.stdout is not None:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def write_stdout(stream: IO[str], text: str) -> None:
-    """Write text and hand it over at once.
-
-    Args:
-        stream: Standard output.
-        text: The text.
-
-    Raises:
-        BrokenPipeError: Nobody reads any more.
-        OutputError: It cannot be written for another reason.
-    """
-    try:
-        stream.write(text)
-        stream.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"cannot be written: {error.strerror or error}", source="standard output"
-        ) from error

@@ -24,6 +24,7 @@ class ExitCode(IntEnum):
         PAGES_FAILED: Pages of a single input could not be transcribed.
         UNEXPECTED: An error that is ours.
         TIMEOUT: The time limit for the whole run was reached.
+        HUNG_UP: Stopped because the terminal was closed (SIGHUP).
         INTERRUPTED: Stopped by Ctrl-C.
         READER_GONE: The program reading the transcript closed the pipe.
         TERMINATED: Stopped by SIGTERM.
@@ -42,6 +43,7 @@ class ExitCode(IntEnum):
     PAGES_FAILED = 10
     UNEXPECTED = 70
     TIMEOUT = 124
+    HUNG_UP = 129
     INTERRUPTED = 130
     READER_GONE = 141
     TERMINATED = 143
@@ -57,6 +59,15 @@ def printable(text: str) -> str:
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def json_text(text: str) -> str:
+    """Return text that JSON can hold: bytes of names that are no UTF-8 are shown as escapes.
+
+    Args:
+        text: Names of files, for example.
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class OcrError(Exception):

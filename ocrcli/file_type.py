@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ocrcli.errors import DamagedError, InputError
+from ocrcli.paths import Kind, kind_of
 
 _HEAD_BYTES = 1024
 _PICTURE_MAGIC = (
@@ -34,8 +35,11 @@ def file_type(path: Path, name: str) -> str:
         DamagedError: The file is empty, or named like a PDF without being one.
         OSError: The file cannot be read.
     """
-    if path.is_dir():
+    kind = kind_of(path)
+    if kind is Kind.FOLDER:
         raise InputError("is a folder", source=name, next_action="name the files in it")
+    if kind is Kind.DEVICE:
+        raise InputError("is a device, not a file", source=name)
     with path.open("rb") as file:
         head = file.read(_HEAD_BYTES)
     if not head:

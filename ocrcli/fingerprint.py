@@ -7,6 +7,7 @@ from pathlib import Path
 from ocrcli import __version__
 from ocrcli.errors import ModelError
 from ocrcli.options import Options
+from ocrcli.paths import is_folder
 
 _SETTINGS = (
     "pages",
@@ -63,6 +64,6 @@ def fingerprint(options: Options) -> str:
 def _files(model: Path | None) -> list[Path]:
     if model is None:
         model = Path(str(resources.files("ocrcli.models.small")))
-    folder = model if model.is_dir() else model.parent
-    weights = sorted(folder.glob("*.safetensors")) if model.is_dir() else [model]
+    folder = model if is_folder(model) else model.parent
+    weights = sorted(folder.glob("*.safetensors")) if is_folder(model) else [model]
     return [*(path for name in _MODEL_FILES if (path := folder / name).is_file()), *weights]

@@ -1,7 +1,7 @@
 """The commands that tell about the program itself: `models`, `config`, `schema` and `doctor`."""
 
-import contextlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ import typer
 from ocrcli.errors import ExitCode
 from ocrcli.guard import guarded
 from ocrcli.settings import key, resolve
+from ocrcli.streams import write_stdout
 
 _ModelPath = Annotated[
     Path | None,
@@ -63,6 +64,17 @@ def models_verify(model: _ModelPath = None, verbose: _Verbosity = 0) -> int:
         return verify_model(_chosen(model))
 
     return _shown(text, verbose)
+
+
+def show_model() -> int:
+    """Print which model is used, in one line."""
+
+    def text() -> str:
+        from ocrcli.model_info import name_model
+
+        return name_model(_chosen(None))
+
+    return _shown(text, 0)
 
 
 @config.command("show")
@@ -118,8 +130,7 @@ def _value(value: object) -> str:
 
 def _shown(text: Callable[[], str], verbosity: int) -> int:
     def work() -> int:
-        with contextlib.suppress(BrokenPipeError):
-            typer.echo(text())
+        write_stdout(sys.stdout, f"{text()}\n")
         return ExitCode.OK
 
     return guarded(work, verbosity)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from ocrcli.errors import InputError, UsageError
+from ocrcli.paths import Kind, kind_of
 
 STDIN = "-"
 """Given as an input, this means standard input."""
@@ -54,13 +55,13 @@ def find_inputs(
 
     Folders are searched to the bottom, in the order of their names; links to folders are not
     followed, hidden files and this program's own PDFs are left out. Everything else is a file, be
-    it there or not.
+    it there or not. Pipes can be read only once, so what they hold is copied.
 
     Args:
         arguments: Files, folders, or "-" for standard input.
         files_from: A file with one more argument per line, or "-" for standard input.
         stdin: Standard input.
-        spool: An existing folder for a copy of standard input.
+        spool: An existing folder for copies of standard input and of pipes.
 
     Raises:
         UsageError: There is no file at all, or standard input is asked for twice.
@@ -73,10 +74,13 @@ def find_inputs(
     mirrors = False
     for name in names:
         if name == STDIN:
-            files.append(Input(STDIN, _spooled(stdin, spool), "stdin"))
-        elif Path(name).is_dir():
+            files.append(Input(STDIN, _spooled(stdin, spool / "stdin"), "stdin"))
+        elif (kind := kind_of(name)) is Kind.FOLDER:
             mirrors = True
             files += _in_folder(Path(name), prefixed=len(names) > 1)
+        elif kind is Kind.PIPE:
+            copy = _piped(Path(name), spool / f"pipe-{len(files)}")
+            files.append(Input(name, copy, Path(name).name))
         else:
             files.append(Input(name, Path(name), Path(name).name))
     if not files:
@@ -97,11 +101,19 @@ def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
     return [os.fsdecode(line) for line in lines if line.strip()]
 
 
-def _spooled(stdin: IO[bytes], spool: Path) -> Path:
-    path = spool / "stdin"
+def _piped(pipe: Path, copy: Path) -> Path:
+    try:
+        with pipe.open("rb") as stream:
+            return _spooled(stream, copy)
+    except OSError:
+        # Whoever opens the file will say why it cannot be read.
+        return pipe
+
+
+def _spooled(stream: IO[bytes], path: Path) -> Path:
     try:
         with path.open("wb") as file:
-            shutil.copyfileobj(stdin, file)
+            shutil.copyfileobj(stream, file)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be read: {reason}", source="standard input") from error

@@ -1,4 +1,4 @@
-"""How a run is stopped from outside: Ctrl-C, SIGTERM and the time limit for the whole run.
+"""How a run is stopped from outside: by signals and by the time limit for the whole run.
 
 The first request to stop unwinds the stack as soon as nothing is half-written; a second one does so
 at once. Signals belong to the process, and so does the state here.
@@ -14,7 +14,12 @@ from types import FrameType
 from ocrcli.errors import ExitCode
 
 _ALARM: int | None = getattr(signal, "SIGALRM", None)
-_CODES = {signal.SIGINT: ExitCode.INTERRUPTED, signal.SIGTERM: ExitCode.TERMINATED}
+_CODES: dict[int, ExitCode] = {
+    signal.SIGINT: ExitCode.INTERRUPTED,
+    signal.SIGTERM: ExitCode.TERMINATED,
+}
+if hasattr(signal, "SIGHUP"):
+    _CODES[signal.SIGHUP] = ExitCode.HUNG_UP
 
 
 class Stopped(BaseException):
@@ -57,7 +62,8 @@ def shielded() -> Iterator[None]:
 def stoppable(timeout_s: float | None = None) -> Iterator[None]:
     """Turn requests to stop into `Stopped` while this context lasts.
 
-    Only the main thread hears signals; elsewhere this context changes nothing.
+    A signal that the process was started to ignore (by `nohup`, for example) stays ignored. Only
+    the main thread hears signals; elsewhere this context changes nothing.
 
     Args:
         timeout_s: Wall time after which the run is stopped, or None. Systems without SIGALRM
@@ -68,7 +74,11 @@ def stoppable(timeout_s: float | None = None) -> Iterator[None]:
         return
     _state.shields, _state.requests, _state.pending = 0, 0, None
     numbers = [*_CODES, *([_ALARM] if _ALARM is not None else [])]
-    before = {number: signal.signal(number, _on_signal) for number in numbers}
+    before = {
+        number: signal.signal(number, _on_signal)
+        for number in numbers
+        if number == _ALARM or signal.getsignal(number) is not signal.SIG_IGN
+    }
     timer = _start_timer(timeout_s)
     try:
         yield

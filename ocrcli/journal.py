@@ -19,7 +19,7 @@ from ocrcli.document import (
     PageStatus,
     TokenCounts,
 )
-from ocrcli.outputs import output_sha256, unwritable
+from ocrcli.outputs import output_sha256, short_name, unwritable
 from ocrcli.records import styled_page
 from ocrcli.textstyle import TextStyle
 
@@ -133,7 +133,7 @@ def journal_path(target: Path) -> Path:
     Args:
         target: The output.
     """
-    return target.with_name(f".{target.name[:200]}.journal")
+    return target.with_name(f".{short_name(target)}.journal")
 
 
 def is_sealed(target: Path) -> bool:

@@ -48,6 +48,25 @@ def describe_model(path: Path | None) -> str:
     return "\n".join(lines)
 
 
+def name_model(path: Path | None) -> str:
+    """Return a model's name and the hashes of its weights, in one line.
+
+    Args:
+        path: Folder or safetensors file; None for the model that is shipped.
+
+    Raises:
+        ModelError: The model is missing or damaged.
+    """
+    from ocrcli.models import CheckpointError, find_model, model_facts
+
+    try:
+        files = find_model(path)
+        hashes = [file.sha256 for file in model_facts(files)]
+    except (CheckpointError, OSError) as error:
+        raise ModelError(str(error)) from error
+    return f"model: {files.name}, sha256 {'+'.join(hashes)}"
+
+
 def list_models(chosen: Path | None) -> str:
     """Return the shipped model, and the one that is set, a line each.
 

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import IO, Self
 
 from ocrcli.errors import OutputError, UsageError
+from ocrcli.paths import Kind, is_folder, kind_of, real_path
 
 STDOUT = "-"
 """Given as an output, this means standard output."""
+
+_LONGEST_NAME = 200
 
 
 def output_folder(output: str | None, num_inputs: int, *, mirrors: bool = False) -> Path | None:
@@ -29,8 +32,8 @@ def output_folder(output: str | None, num_inputs: int, *, mirrors: bool = False)
     """
     if output is None or output == STDOUT:
         return None
-    is_folder = num_inputs > 1 or mirrors or output.endswith(("/", os.sep))
-    return Path(output) if is_folder or Path(output).is_dir() else None
+    means_folder = num_inputs > 1 or mirrors or output.endswith(("/", os.sep))
+    return Path(output) if means_folder or is_folder(output) else None
 
 
 def plan_outputs(
@@ -67,8 +70,10 @@ def plan_outputs(
     """
     if output is None or output == STDOUT:
         return [None] * len(inputs)
+    if not output:
+        raise UsageError("-o needs a name, got an empty one", next_action="- is standard output")
     folder = output_folder(output, len(inputs), mirrors=mirrors)
-    if folder is not None and folder.exists() and not folder.is_dir():
+    if folder is not None and kind_of(folder) not in (Kind.ABSENT, Kind.FOLDER):
         raise OutputError("is not a folder", source=output, next_action="choose another folder")
     if folder is None:
         paths = [Path(output)]
@@ -128,21 +133,22 @@ def check_report_path(report: Path, inputs: Sequence[str], targets: Sequence[Pat
         OutputError: It is a folder, or lies in one that does not exist.
     """
     _refuse_inputs([report], inputs)
-    if report.resolve() in {target.resolve() for target in targets if target is not None}:
+    if real_path(report) in {real_path(target) for target in targets if target is not None}:
         raise UsageError(
             "is the output of an input, too",
             source=str(report),
             next_action="choose another --benchmark-output",
         )
-    if report.is_dir() or not report.parent.is_dir():
-        fault = "is a folder" if report.is_dir() else "lies in a folder that does not exist"
+    _check_name(report)
+    if is_folder(report) or not is_folder(report.parent):
+        fault = "is a folder" if is_folder(report) else "lies in a folder that does not exist"
         raise OutputError(fault, source=str(report), next_action="choose another output")
 
 
 def _refuse_inputs(paths: Sequence[Path], inputs: Sequence[str]) -> None:
-    sources = {Path(name).resolve() for name in inputs}
+    sources = {real_path(name) for name in inputs}
     for path in paths:
-        if path.resolve() in sources:
+        if real_path(path) in sources:
             raise UsageError(
                 "is an input and must not be overwritten",
                 source=str(path),
@@ -153,12 +159,24 @@ def _refuse_inputs(paths: Sequence[Path], inputs: Sequence[str]) -> None:
 def _check_existing(
     path: Path, *, force: bool, is_ours: Callable[[Path], bool], may_be_folder: bool
 ) -> None:
-    if path.is_dir() and not may_be_folder:
+    """Refuse what is there already; a link counts, wherever it leads, and is never followed."""
+    if is_folder(path) and not may_be_folder:
         raise OutputError("is a folder", source=str(path), next_action="choose another output")
-    if path.exists() and not force and not is_ours(path):
+    _check_name(path)
+    if kind_of(path) is not Kind.ABSENT and not force and not is_ours(path):
         raise OutputError(
             "exists already", source=str(path), next_action="use --force to replace it"
         )
+
+
+def _check_name(path: Path) -> None:
+    """Refuse a name that the file system cannot hold, before any work is done."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise unwritable(path, error) from error
 
 
 def _check_folder(path: Path) -> None:
@@ -172,7 +190,7 @@ def _check_folder(path: Path) -> None:
 
 def is_special(path: Path) -> bool:
     """Return whether a path names a device or a pipe, which cannot be replaced."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    return kind_of(path) in (Kind.PIPE, Kind.DEVICE)
 
 
 def unwritable(path: Path, error: OSError) -> OutputError:
@@ -186,7 +204,17 @@ def hidden_name(target: Path) -> Path:
     Args:
         target: The output.
     """
-    return target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+    return target.with_name(f".{short_name(target)}.{os.getpid()}.tmp")
+
+
+def short_name(target: Path) -> str:
+    """Return an output's name, cut so that a prefix and a suffix still fit beside it.
+
+    Args:
+        target: The output.
+    """
+    # File systems count bytes, not characters.
+    return os.fsdecode(os.fsencode(target.name)[:_LONGEST_NAME])
 
 
 def remove_stale(target: Path) -> None:
@@ -197,7 +225,7 @@ def remove_stale(target: Path) -> None:
     Args:
         target: The output.
     """
-    start = f".{target.name[:200]}."
+    start = f".{short_name(target)}."
     for path in target.parent.iterdir():
         name = path.name
         is_left = name.startswith(start) and name.endswith((".tmp", ".old"))

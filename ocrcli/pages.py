@@ -7,6 +7,7 @@ pages were asked for.
 
 import hashlib
 import os
+import re
 import time
 from collections.abc import Container, Iterator
 from pathlib import Path
@@ -33,6 +34,12 @@ _POINTS_PER_INCH = 72.0
 _MAX_DECODED_BYTES = 2 << 30
 _MAX_WHOLE_DECODED_BYTES = 512 << 20
 _WHOLE_IMAGE_FILTERS = ("JPXDecode", "JBIG2Decode")
+# Complaints about what changes the look of a page at most, but loses none of its content.
+_HARMLESS = re.compile(
+    r"font|glyph|cmap|encoding|icc|profile|colou?r ?space|blending|output intent|optional content"
+    r"|actualtext|annot|link|outline|struct|metadata|version|incorrect data check",
+    re.IGNORECASE,
+)
 _PDF_ERRORS = (RuntimeError, ValueError, OSError, MemoryError, pymupdf.mupdf.FzErrorBase)
 
 
@@ -101,7 +108,7 @@ class Pages:
         if was_inverted:
             notices.append(Notice("inverted", "light text on a dark page was inverted"))
         if 0 < facts.dpi < LOW_DPI:
-            notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.0f} dpi"))
+            notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.3g} dpi"))
         return PageImage(
             pixels,
             PageFacts(
@@ -219,8 +226,10 @@ class _Pictures:
         self.num_pages, self.notices = self._file.num_pages, self._file.notices
 
     def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, None]:
-        pixels, dpi, (width_pt, height_pt) = self._file.load(page_number - 1, size)
-        facts = PageFacts(page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi)
+        pixels, dpi, (width_pt, height_pt), notices = self._file.load(page_number - 1, size)
+        facts = PageFacts(
+            page_number, width_pt=width_pt, height_pt=height_pt, dpi=dpi, warnings=notices
+        )
         return pixels, facts, None
 
     def original(self, page_number: int) -> Image.Image:
@@ -259,6 +268,11 @@ class _PdfFile:
             return
         if password is None:
             raise EncryptedError("the PDF is encrypted and needs a password", source=name)
+        try:
+            password.encode("utf-8")
+        except UnicodeEncodeError:
+            detail = "the password is not valid UTF-8"
+            raise EncryptedError(detail, source=name) from None
         if not self._pdf.authenticate(password):
             raise EncryptedError("the password is wrong", source=name)
 
@@ -298,9 +312,10 @@ class _PdfFile:
         finally:
             # The library keeps decoded pictures, up to 256 MB; pages rarely share any.
             pymupdf.TOOLS.store_shrink(100)
-        if complaints:
-            first = complaints.splitlines()[0]
-            notices.append(Notice("damaged_content", f"the page may be damaged: {first}"))
+        notices += _complaint(complaints)
+        if not complaints and self._pdf.is_repaired and _is_flat(pixels):
+            detail = "the page is blank in a file that had to be repaired; its content may be lost"
+            notices.append(Notice("damaged_content", detail))
         facts = PageFacts(
             page_number,
             label=label,
@@ -324,6 +339,17 @@ def _open_pdf(path: Path) -> pymupdf.Document:
         # A name that is not valid UTF-8 cannot be handed to the library.
         return pymupdf.open(stream=path.read_bytes(), filetype="pdf")
     return pymupdf.open(name, filetype="pdf")
+
+
+def _complaint(complaints: str) -> list[Notice]:
+    """Return what the library complained of: the first loss of content, or else the first line."""
+    lines = complaints.splitlines()
+    if not lines:
+        return []
+    losses = [line for line in lines if not _HARMLESS.search(line)]
+    if losses:
+        return [Notice("damaged_content", f"the page may be damaged: {losses[0]}")]
+    return [Notice("unusual_content", f"the PDF library says: {lines[0]}")]
 
 
 def _mend_geometry(page: pymupdf.Page) -> list[Notice]:

@@ -1,11 +1,15 @@
 """Picture files as pages: every frame of a TIFF, the first frame of anything else."""
 
+import contextlib
+import os
 import struct
 import warnings
 from pathlib import Path
+from typing import IO
 
 from PIL import Image, ImageOps
 
+from ocrcli.complaints import caught_complaints
 from ocrcli.document import Notice
 from ocrcli.errors import DamagedError
 from ocrcli.options import MAX_PIXELS
@@ -18,10 +22,10 @@ from ocrcli.raster import (
     to_rgb,
     trusted_resolution,
 )
+from ocrcli.tiff_frames import Ending, tiff_frames
 
 _MAX_FRAMES = 10_000
-_REDUCED_IMAGE = 1
-_SUBFILE_TYPE_TAG = 254
+_GIF_TRAILER = b";"
 _DECODING_ERRORS = (
     OSError,
     ValueError,
@@ -83,23 +87,41 @@ class PictureFile:
             self._frames, self.notices = self._find_frames(self._image)
         self.num_pages = len(self._frames)
 
-    def _find_frames(self, image: Image.Image | None) -> tuple[list[int], tuple[Notice, ...]]:
+    def _find_frames(
+        self, image: Image.Image | None
+    ) -> tuple[list[int | None], tuple[Notice, ...]]:
+        """Return the frame of each page, None for one that the file announces but does not hold."""
+        if image is not None and image.format == "TIFF":
+            return _tiff_pages(self._stream)
         try:
             count = min(getattr(image, "n_frames", 1), _MAX_FRAMES)
         except _DECODING_ERRORS:
             count = 1
-        if image is not None and image.format == "TIFF":
-            frames = [index for index in range(count) if not _is_preview(image, index)]
-            return frames or [0], ()
+        notices = self._cut_animation(image)
         if count > 1 and self._all_frames:
-            return list(range(count)), ()
+            return list(range(count)), notices
         if count > 1:
             detail = f"only the first of {count} frames is read; --all-frames reads all"
-            return [0], (Notice("first_frame_only", detail),)
-        return [0], ()
+            notices = (*notices, Notice("first_frame_only", detail))
+        return [0], notices
 
-    def load(self, page_index: int, size: PageSize) -> tuple[Pixels, float, tuple[float, float]]:
-        """Return a page's pixels, its dots per inch, and its width and height in points.
+    def _cut_animation(self, image: Image.Image | None) -> tuple[Notice, ...]:
+        """Return a notice for a GIF without an end; how many frames it had is not known."""
+        if image is None or image.format != "GIF":
+            return ()
+        place = self._stream.tell()
+        end = self._stream.seek(0, os.SEEK_END)
+        self._stream.seek(max(0, end - 64))
+        tail = self._stream.read().rstrip(b"\0")
+        self._stream.seek(place)
+        if tail.endswith(_GIF_TRAILER):
+            return ()
+        return (Notice("repaired", "the file has no end; frames may be missing"),)
+
+    def load(
+        self, page_index: int, size: PageSize
+    ) -> tuple[Pixels, float, tuple[float, float], tuple[Notice, ...]]:
+        """Return a page's grey values, dots per inch, width and height in points, and notices.
 
         Args:
             page_index: The page, from 0.
@@ -115,11 +137,16 @@ class PictureFile:
                 # What Pillow warns of here (odd tags, unusual transparency) does not change pixels.
                 warnings.simplefilter("ignore")
                 self._seek(self._image, page_index)
-                return _load(self._image, size)
+                with _complaints_of(self._image) as complaints:
+                    pixels, dpi, size_pt = _load(self._image, size)
         except Image.DecompressionBombError as error:
             raise self._too_large() from error
         except _DECODING_ERRORS as error:
             raise PictureError(f"the picture is damaged: {error}") from error
+        if not complaints:
+            return pixels, dpi, size_pt, ()
+        detail = f"the page may be damaged: {complaints[0]}"
+        return pixels, dpi, size_pt, (Notice("damaged_content", detail),)
 
     def original(self, page_index: int) -> Image.Image:
         """Return a page in its own size and colours, upright.
@@ -133,9 +160,11 @@ class PictureFile:
         if self._image is None:
             raise self._too_large()
         try:
-            self._seek(self._image, page_index)
-            self._image.load()
-            upright = ImageOps.exif_transpose(self._image)
+            with warnings.catch_warnings(), _complaints_of(self._image):
+                warnings.simplefilter("ignore")
+                self._seek(self._image, page_index)
+                self._image.load()
+                upright = ImageOps.exif_transpose(self._image)
         except _DECODING_ERRORS as error:
             raise PictureError(f"the picture is damaged: {error}") from error
         if upright.mode in ("L", "RGB", "1"):
@@ -144,6 +173,8 @@ class PictureFile:
 
     def _seek(self, image: Image.Image, page_index: int) -> None:
         frame = self._frames[page_index]
+        if frame is None:
+            raise PictureError("the file is cut off before this page; others may be missing, too")
         if frame or image.tell():
             image.seek(frame)
         if image.width * image.height > self._max_pixels:
@@ -162,13 +193,24 @@ class PictureFile:
         self._stream.close()
 
 
-def _is_preview(image: Image.Image, index: int) -> bool:
-    try:
-        image.seek(index)
-    except _DECODING_ERRORS:
-        return False
-    tags = getattr(image, "tag_v2", {})
-    return bool(int(tags.get(_SUBFILE_TYPE_TAG, 0)) & _REDUCED_IMAGE)
+def _tiff_pages(stream: IO[bytes]) -> tuple[list[int | None], tuple[Notice, ...]]:
+    found = tiff_frames(stream)
+    pages: list[int | None] = [
+        index for index, is_preview in enumerate(found.previews) if not is_preview
+    ]
+    if not pages and found.previews:
+        pages = [0]
+    if found.ending is Ending.CIRCLE:
+        detail = "the list of pages runs in a circle; each was read once"
+        return pages, (Notice("repaired", detail),)
+    if found.ending is Ending.REGULAR:
+        return pages or [0], ()
+    return [*pages, None], ()
+
+
+def _complaints_of(image: Image.Image) -> contextlib.AbstractContextManager[list[str]]:
+    """Return a context that catches what is printed while a picture is decoded."""
+    return caught_complaints() if image.format == "TIFF" else contextlib.nullcontext([])
 
 
 def _load(image: Image.Image, size: PageSize) -> tuple[Pixels, float, tuple[float, float]]:

@@ -27,13 +27,22 @@ from ocrcli.records import (
     blank_page,
     failed_page,
     finished_page,
+    hopeless_page,
     is_blank,
+    is_hopeless,
     layer_page,
     skipped_page,
 )
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
 from ocrcli.writers import Writer
+
+_MOST_WAITING = 32
+"""Records that may wait behind a page that is being read, without the engine knowing of them.
+
+Beyond that the engine is left to finish what it has, so that a long run of blank pages is neither
+kept nor kept back.
+"""
 
 
 @dataclass(frozen=True)
@@ -224,17 +233,49 @@ def read_pages(
     """
     reading = reading or Reading()
     clock = _Clock(reading)
-    waiting: deque[PageFacts | Page] = deque()
+    source = clock.until_late(pages)
+    for page in source:
+        # Nothing is with the model here, so what does not need it is passed on at once.
+        if (record := _without_model(page, reading)) is not None:
+            yield record
+        elif isinstance(page, PageImage):
+            yield from _with_model(page, source, recogniser, reading, clock, second)
+
+
+def _without_model(page: PageImage | PageFailure, reading: Reading) -> Page | None:
+    """Return the record of a page that no model needs to read, or None."""
+    if isinstance(page, PageFailure):
+        return failed_page(page)
+    if is_blank(page.facts):
+        return blank_page(page.facts)
+    carried = layer_page(page, reading.text_layer, reading.style)
+    if carried is None and is_hopeless(page.facts):
+        return hopeless_page(page.facts)
+    return carried
+
+
+def _with_model(
+    first: PageImage,
+    source: Iterator[PageImage | PageFailure],
+    recogniser: Recogniser,
+    reading: Reading,
+    clock: "_Clock",
+    second: SecondReading | None,
+) -> Iterator[Page]:
+    """Yield records from the first inked page on, until too many wait that the model never sees."""
+    waiting: deque[PageFacts | Page] = deque([first.facts])
 
     def inked() -> Iterator[PageImage]:
-        for page in clock.until_late(pages):
-            if isinstance(page, PageFailure):
-                waiting.append(failed_page(page))
-            elif is_blank(page.facts):
-                waiting.append(blank_page(page.facts))
-            elif (carried := layer_page(page, reading.text_layer, reading.style)) is not None:
-                waiting.append(carried)
-            else:
+        yield clock.with_deadline(first)
+        # The bound is looked at before a page is drawn: a page that is drawn has to be kept.
+        while sum(isinstance(item, Page) for item in waiting) < _MOST_WAITING:
+            page = next(source, None)
+            if page is None:
+                return
+            record = _without_model(page, reading)
+            if record is not None:
+                waiting.append(record)
+            elif isinstance(page, PageImage):
                 waiting.append(page.facts)
                 yield clock.with_deadline(page)
 
@@ -246,6 +287,7 @@ def read_pages(
         )
         best, attempts = (result, 1) if second is None else second(result)
         yield finished_page(facts, best, attempts, reading.style)
+        yield from _settled(waiting)
     for item in waiting:
         if isinstance(item, Page):
             yield item
@@ -287,7 +329,7 @@ class _Clock:
 
 def _settled(waiting: deque[PageFacts | Page]) -> Iterator[Page]:
     """Take off the front what needs no answer from the model."""
-    while isinstance(first := waiting[0], Page):
+    while waiting and isinstance(first := waiting[0], Page):
         waiting.popleft()
         yield first
 

@@ -8,7 +8,7 @@ from typing import IO, Protocol
 
 from ocrcli.batch import Batch
 from ocrcli.document import Document, Page, PageStatus
-from ocrcli.errors import OcrError, printable
+from ocrcli.errors import OcrError, json_text, printable
 from ocrcli.manifest import Entry
 
 _LINE_EVERY_SECONDS = 30.0
@@ -92,6 +92,13 @@ def pace(document: Document, seconds: float) -> str:
     return f"{per_page:.2f} s/page, {rate:.0f} tok/s"
 
 
+def _print(stream: IO[str], line: str) -> None:
+    """Print a line; work goes on when nobody can be told of it any more."""
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(f"{line}\n")
+        stream.flush()
+
+
 class NoProgress:
     """Shows nothing."""
 
@@ -136,8 +143,7 @@ class PlainProgress(NoProgress):
         self._started = self._spoke = clock()
 
     def _say(self, name: str, text: str) -> None:
-        self._stream.write(f"ocrcli: info: {printable(name)}: {text}\n")
-        self._stream.flush()
+        _print(self._stream, f"ocrcli: info: {printable(name)}: {text}")
 
     def file_started(self, document: Document, index: int, count: int) -> None:
         """Start the clock of an input."""
@@ -173,8 +179,7 @@ class PlainProgress(NoProgress):
     def finished(self, batch: Batch, seconds: float) -> None:
         """Sum up a run over several inputs."""
         if batch.num_inputs > 1:
-            self._stream.write(f"ocrcli: info: {summary(batch, seconds)}\n")
-            self._stream.flush()
+            _print(self._stream, f"ocrcli: info: {summary(batch, seconds)}")
 
 
 class JsonProgress(NoProgress):
@@ -189,8 +194,11 @@ class JsonProgress(NoProgress):
         self._stream = stream
 
     def _emit(self, event: str, **fields: object) -> None:
-        self._stream.write(json.dumps({"event": event, **fields}) + "\n")
-        self._stream.flush()
+        safe = {
+            name: json_text(value) if isinstance(value, str) else value
+            for name, value in fields.items()
+        }
+        _print(self._stream, json.dumps({"event": event, **safe}))
 
     def file_started(self, document: Document, index: int, count: int) -> None:
         """Emit `file_start`."""

@@ -1,5 +1,6 @@
 """The model as the pipeline sees it: page images in, results out, loaded when first needed."""
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from ocrcli.document import ModelFacts, PageImage
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.hub import is_name, local_model
 from ocrcli.options import Device, Dtype, Options, ReadingMode
+from ocrcli.paths import Kind, kind_of
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
@@ -29,6 +31,7 @@ KEPT_PAGES = 8
 """The same for the first generation."""
 
 _RETRY_NGRAM = (40, 1024)
+_LESS = "use --pages-in-flight 1, --dtype bfloat16 or --device cpu"
 
 
 class Recogniser(Protocol):
@@ -75,7 +78,8 @@ class ModelRecogniser:
         Raises:
             ModelError: The path given for the model does not exist.
         """
-        if options.model is not None and not options.model.exists() and not is_name(options.model):
+        named = options.model
+        if named is not None and kind_of(named) is Kind.ABSENT and not is_name(named):
             raise ModelError("no such model", source=str(options.model))
         self._options = options
         self._engine: Engine | None = None
@@ -137,13 +141,14 @@ class ModelRecogniser:
             return
         if self._engine is None:
             self._engine = self._load()
-        yield from self._engine.transcribe(chain([first], source))
+        with _memory_reported():
+            yield from self._engine.transcribe(chain([first], source))
 
     def again(self, page: PageImage, first: "PageResult") -> "PageResult | None":
         """Read a page that looped or was cut once more, with settings of its own.
 
         The page gets twice the tokens, and long repetitions are banned. A page that was cut where
-        the user wanted it to be is not read again.
+        the user wanted it to be, or for which there is no memory left, is not read again.
 
         Args:
             page: The page, best drawn at another size than before.
@@ -167,8 +172,13 @@ class ModelRecogniser:
             no_repeat_ngram=NoRepeatNgram(*_RETRY_NGRAM),
             lone_page_ngram=None,
         )
-        engine = Engine(self._model, self._tokenizer, patient)
-        return next(iter(engine.transcribe([page])), None)
+        try:
+            with _memory_reported():
+                engine = Engine(self._model, self._tokenizer, patient)
+                return next(iter(engine.transcribe([page])), None)
+        except DeviceError:
+            # The pages in flight fill the device; what came out before is kept, and marked.
+            return None
 
     def _load(self) -> "Engine":
         started = time.perf_counter()
@@ -193,8 +203,8 @@ class ModelRecogniser:
             if loaded.config.has_markers and loaded.config.tokens.page is None:
                 loaded.model.use_page_id(tokenizer.page_id)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
-        except torch.cuda.OutOfMemoryError as error:
-            raise DeviceError("the model does not fit into the GPU's memory") from error
+        except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+            raise DeviceError("the model does not fit into memory", next_action=_LESS) from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
         limits = _with_options(
@@ -206,6 +216,22 @@ class ModelRecogniser:
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
         self.load_seconds = time.perf_counter() - started
         return engine
+
+
+@contextlib.contextmanager
+def _memory_reported() -> Iterator[None]:
+    """Turn want of memory into `DeviceError`; no other page would fare better."""
+    import torch
+
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        # Only GPUs have a class of errors for it; on CPUs the message has to tell.
+        is_gpu = isinstance(error, torch.cuda.OutOfMemoryError)
+        if not (is_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
+            raise
+        where = "the GPU" if is_gpu else "the computer"
+        raise DeviceError(f"{where} has no memory left", next_action=_LESS) from error
 
 
 def chosen_device(device: Device) -> str:

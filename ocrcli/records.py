@@ -45,6 +45,7 @@ MIN_UNREAD_PIXELS = 300
 """Less ink than this outside the blocks is specks and short rules, not words."""
 
 _ILLEGIBLE_DPI = 30.0
+_HOPELESS_DPI = 4.0
 
 
 def is_blank(facts: PageFacts) -> bool:
@@ -52,21 +53,49 @@ def is_blank(facts: PageFacts) -> bool:
     return facts.ink_pixels < MIN_INK_PIXELS
 
 
-def blank_page(facts: PageFacts) -> Page:
-    """Return the record of a page without ink.
+def is_hopeless(facts: PageFacts) -> bool:
+    """Return whether a page is so large that letters of two inches would vanish when it is read.
 
-    A sheet so large that print would vanish at the size it is read at is doubtful, not blank.
+    A model that is shown such a page invents a text.
+    """
+    return 0 < facts.dpi < _HOPELESS_DPI
+
+
+def hopeless_page(facts: PageFacts) -> Page:
+    """Return the record of a page that is too large to be read; no model was asked.
 
     Args:
         facts: What is known of the page.
     """
-    doubtful = 0 < facts.dpi < _ILLEGIBLE_DPI
-    notice = Notice("illegible_size", "the page is too large to tell whether it is blank")
+    detail = "the page is too large to be read as one; cut it into smaller ones"
+    return Page(
+        page_number=facts.page_number,
+        status=PageStatus.SUSPECT,
+        facts=facts,
+        warnings=(*facts.warnings, Notice("illegible_size", detail)),
+        seconds=PageSeconds(render=facts.seconds),
+    )
+
+
+def blank_page(facts: PageFacts) -> Page:
+    """Return the record of a page without ink.
+
+    A damaged page, and a sheet so large that print would vanish at the size it is read at, are
+    doubtful, not blank.
+
+    Args:
+        facts: What is known of the page.
+    """
+    doubts = []
+    if 0 < facts.dpi < _ILLEGIBLE_DPI:
+        detail = "the page is too large to tell whether it is blank"
+        doubts.append(Notice("illegible_size", detail))
+    doubtful = bool(doubts) or _is_damaged(facts)
     return Page(
         page_number=facts.page_number,
         status=PageStatus.SUSPECT if doubtful else PageStatus.BLANK,
         facts=facts,
-        warnings=(*facts.warnings, notice) if doubtful else facts.warnings,
+        warnings=(*facts.warnings, *doubts),
         seconds=PageSeconds(render=facts.seconds),
     )
 
@@ -149,7 +178,7 @@ def layer_page(image: PageImage, choice: TextLayer, style: TextStyle) -> Page | 
     facts = image.facts
     page = Page(
         facts.page_number,
-        PageStatus.OK,
+        PageStatus.SUSPECT if _is_damaged(facts) else PageStatus.OK,
         markup=image.layer.markup,
         facts=facts,
         warnings=facts.warnings,
@@ -190,7 +219,12 @@ def _verdict(
     if not text and not any(block.type is BlockType.FIGURE for block in blocks):
         return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
     doubts = _doubts(facts, result, text) + _unread(facts, blocks)
-    return (PageStatus.SUSPECT if doubts else PageStatus.OK), doubts
+    return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
+
+
+def _is_damaged(facts: PageFacts) -> bool:
+    """Return whether content of the page was lost before anyone read it."""
+    return any(notice.code == "damaged_content" for notice in facts.warnings)
 
 
 def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:

@@ -19,6 +19,7 @@ from ocrcli.manifest import written_unchanged
 from ocrcli.options import Options, OutputFormat
 from ocrcli.outputs import STDOUT, check_report_path, output_folder, plan_outputs
 from ocrcli.resumption import is_resumed
+from ocrcli.streams import guarded_stdout, write_stdout
 from ocrcli.writers import new_writer, suffix_of
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
 
 def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumption") -> int:
     from ocrcli.batch import BatchRun
-    from ocrcli.console import Console, guarded_stdout, new_progress, write_stdout
+    from ocrcli.console import Console, new_progress
     from ocrcli.pipeline import Transcript
     from ocrcli.recogniser import ModelRecogniser
 
@@ -154,7 +155,6 @@ def _report(batch: "Batch", recogniser: "Recogniser", options: Options, console:
 
 
 def _dry_run(inputs: Inputs, options: Options) -> int:
-    from ocrcli.console import guarded_stdout, write_stdout
     from ocrcli.forecast import forecast
 
     targets = plan(inputs, options)

@@ -10,6 +10,7 @@ from ocrcli.document import Document, Page, Source
 from ocrcli.options import Options, OutputFormat
 from ocrcli.outputs import WholeFile, hidden_name, unwritable
 from ocrcli.pages import Pages
+from ocrcli.paths import Kind, kind_of
 from ocrcli.writers import new_writer, suffix_of
 
 
@@ -140,13 +141,16 @@ class PageFolder:
         return self._hidden
 
     def finish(self) -> None:
-        """Give the folder its name; an older one is replaced."""
+        """Give the folder its name; what had it before is replaced."""
         try:
-            if self._target.exists():
+            if kind_of(self._target) is not Kind.ABSENT:
                 old = self._hidden.with_suffix(".old")
                 self._target.rename(old)
                 self._hidden.rename(self._target)
-                shutil.rmtree(old)
+                if old.is_symlink() or not old.is_dir():
+                    old.unlink()
+                else:
+                    shutil.rmtree(old)
             else:
                 self._hidden.rename(self._target)
         except OSError as error:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ocrcli.errors import InputError, UsageError
+from ocrcli.errors import EncryptedError, InputError, UsageError
 from ocrcli.guard import guarded
 from ocrcli.options import (
     Device,
@@ -226,12 +226,20 @@ def _password(file: Path | None, from_stdin: bool) -> str | None:
         raise UsageError(
             "--password-file and --password-stdin exclude each other", next_action="use one"
         )
-    if from_stdin:
-        return sys.stdin.readline().rstrip("\r\n")
-    if file is None:
+    if file is None and not from_stdin:
         return None
+    source = "standard input" if file is None else str(file)
     try:
-        with file.open(encoding="utf-8") as stream:
-            return stream.readline().rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("the password file cannot be read", source=str(file)) from error
+        if file is None:
+            line = sys.stdin.buffer.readline()
+        else:
+            with file.open("rb") as stream:
+                line = stream.readline()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"the password cannot be read: {reason}", source=source) from error
+    # Bytes that are no UTF-8 are reported by the file that needs the password.
+    password = os.fsdecode(line.rstrip(b"\r\n"))
+    if not password:
+        raise EncryptedError("there is no password on the first line", source=source)
+    return password

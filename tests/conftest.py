@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +17,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 WEIGHTS = REPOSITORY / "models" / "small" / "model.safetensors"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the shipped weights or a GPU where there are none."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs the shipped weights or a GPU where there are none, and what takes minutes."""
+    not_asked_for = pytest.mark.skip(reason='takes minutes; run it with -m "long"')
     without_weights = pytest.mark.skip(reason="models/small/model.safetensors is absent")
     without_gpu = pytest.mark.skip(reason="no CUDA device")
     has_gpu = any(item.get_closest_marker("gpu") for item in items) and _has_gpu()
     for item in items:
         if item.get_closest_marker("weights") and not WEIGHTS.is_file():
             item.add_marker(without_weights)
+        if item.get_closest_marker("long") and "long" not in config.getoption("-m"):
+            item.add_marker(not_asked_for)
         if item.get_closest_marker("gpu") and not has_gpu:
             item.add_marker(without_gpu)
 
@@ -58,6 +62,13 @@ def fakes() -> ModuleType:
     sys.modules["fakes"] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def tiny_model(fakes: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder with random weights, for tests that need the engine but no text."""
+    folder: Path = fakes.write_tiny_model(tmp_path_factory.mktemp("models") / "tiny")
+    return folder
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,12 @@ def run_process() -> Callable[..., CommandResult]:
     return run
 
 
+def _heed_signals() -> None:
+    """Undo what a shell did when it started the tests in the background."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CommandResult]:
     """Run the command in a process of its own, with a recogniser that follows a script."""
@@ -117,7 +134,7 @@ def run_script(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Comman
             env=_environment(
                 {"SCRIPT": json.dumps(script or {}), "XDG_CONFIG_HOME": settings, **variables}
             ),
-            preexec_fn=before,
+            preexec_fn=before or _heed_signals,
             timeout=120,
             check=False,
         )

@@ -1,6 +1,9 @@
 """Stand-ins that let the whole program run without weights, and files to run it on."""
 
 import io
+import json
+import shutil
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -133,6 +136,26 @@ def pdf_with_picture(entries: bytes, content: bytes) -> bytes:
     )
 
 
+def jbig2(picture: Image.Image) -> bytes:
+    """Return a picture of one bit as the JBIG2 stream of a PDF.
+
+    JBIG2 may hold the bits of Group 4 fax (its "MMR" coding), and Pillow writes those.
+    """
+    width, height = picture.size
+    inverted = picture.point(lambda value: 255 - value)
+    fax = encoded(inverted, "TIFF", compression="group4", tiffinfo={278: height})
+    with Image.open(io.BytesIO(fax)) as tiff:
+        (start,), (length,) = tiff.tag_v2[273], tiff.tag_v2[279]
+
+    def segment(number: int, kind: int, data: bytes) -> bytes:
+        return struct.pack(">IBBBI", number, kind, 0, 1, len(data)) + data
+
+    page = struct.pack(">IIIIBH", width, height, 0, 0, 0, 0)
+    region = struct.pack(">IIIIBB", width, height, 0, 0, 0, 1)
+    # 48 is the kind of page information, 38 that of a region that is drawn at once.
+    return segment(0, 48, page) + segment(1, 38, region + fax[start : start + length])
+
+
 def text_picture(mode: str = "L", size: tuple[int, int] = (640, 480)) -> Image.Image:
     """Return dark bars on white, heavier at the top left, so that turning shows."""
     picture = Image.new("L", size, 255)
@@ -147,3 +170,40 @@ def encoded(picture: Image.Image, format_: str, **options: object) -> bytes:
     stream = io.BytesIO()
     picture.save(stream, format_, **options)
     return stream.getvalue()
+
+
+def write_tiny_model(folder: Path, **settings: object) -> Path:
+    """Write a model folder like the shipped one, small and with random weights.
+
+    It reads no letter, but does all the work that a real one does.
+
+    Args:
+        folder: Is made.
+        settings: Changes of its `config.json`.
+    """
+    import torch
+    from safetensors.torch import save_file
+
+    from ocrcli.models import find_model
+    from ocrcli.models.unlimited_ocr.config import ModelConfig
+    from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
+
+    shipped = find_model().config.parent
+    config = json.loads((shipped / "config.json").read_text())
+    config |= {"hidden_size": 64, "num_hidden_layers": 2, "intermediate_size": 96}
+    config |= {"num_attention_heads": 2, "num_key_value_heads": 2, "first_k_dense_replace": 2}
+    config["projector_config"] |= {"input_dim": 48, "n_embed": 64}
+    width = config["vision_config"]["width"]
+    width["sam_vit_b"] |= {"width": 32, "layers": 2, "heads": 2, "global_attn_indexes": [1]}
+    width["sam_vit_b"]["downsample_channels"] = [48]
+    width["clip-l-14-224"] |= {"width": 48, "layers": 1, "heads": 2}
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config | settings))
+    shutil.copy(shipped / "tokenizer.json", folder)
+    generator = torch.Generator().manual_seed(0)
+    model = UnlimitedOcr(ModelConfig.from_dict(config)).requires_grad_(False)
+    for weight in model.parameters():
+        if weight.dim() > 1:
+            weight.normal_(0.0, 1.0 / weight[0].numel() ** 0.5, generator=generator)
+    save_file(model.state_dict(), folder / "model.safetensors")
+    return folder

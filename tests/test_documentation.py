@@ -35,3 +35,11 @@ def test_changes_name_the_version(repository):
     from ocrcli import __version__
 
     assert f"## {__version__}" in (repository / "CHANGELOG.md").read_text()
+
+
+def test_list_of_faults_names_tests_that_exist(repository):
+    listed = (repository / "tests" / "faults" / "README.md").read_text()
+    code = "".join(path.read_text() for path in (repository / "tests").rglob("test_*.py"))
+    named = set(re.findall(r"`(test_\w+)`", listed))
+    assert len(named) > 50
+    assert {name for name in named if f"def {name}(" not in code} == set()

@@ -9,7 +9,7 @@ aliases and defaults, and every sparse setting that nobody consumed is reported.
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -73,6 +73,32 @@ class SpecialTokens:
     pad: int = 2
     image: int = 128815
     page: int | None = None
+
+    def check(self, vocab_size: int) -> None:
+        """Refuse ids without a row in the embedding, and ids with two meanings.
+
+        Args:
+            vocab_size: Rows of the embedding.
+
+        Raises:
+            ConfigError: An id is too large, or two are equal.
+        """
+        owners: dict[int, str] = {}
+        for item in fields(self):
+            name, number = f"{item.name}_token_id", getattr(self, item.name)
+            if number is None:
+                continue
+            if number >= vocab_size:
+                raise ConfigError(
+                    f"{name} must be below vocab_size ({vocab_size}), got {number}; "
+                    "correct config.json"
+                )
+            if number in owners:
+                raise ConfigError(
+                    f"{owners[number]} and {name} must differ, both are {number}; "
+                    "correct config.json"
+                )
+            owners[number] = name
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ _CLASSES = {
     BlockType.FIGURE: "ocr_photo",
     BlockType.TABLE: "ocr_table",
 }
+_CAPABILITIES = " ".join(
+    ("ocr_page", "ocr_carea", *_CLASSES.values(), "ocr_par", "ocr_line", "ocrx_word")
+)
 _HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"
     "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">
@@ -24,7 +27,7 @@ _HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <title></title>
 <meta http-equiv="Content-Type" content="text/html;charset=utf-8" />
 <meta name="ocr-system" content="ocrcli {__version__}" />
-<meta name="ocr-capabilities" content="ocr_page ocr_carea ocr_par ocr_line ocrx_word" />
+<meta name="ocr-capabilities" content="{_CAPABILITIES}" />
 <meta name="description" content="{NOTE}" />
 </head>
 <body>
@@ -43,8 +46,10 @@ class HocrWriter:
         head = "" if self._num_pages else _HEAD
         self._num_pages += 1
         facts = page.facts
+        # The standard knows no way to write a quotation mark between quotation marks.
+        name = printable(source.name).replace('"', "%22")
         title = (
-            f"image &quot;{_escaped(printable(source.name))}&quot;; "
+            f"image &quot;{_escaped(name)}&quot;; "
             f"bbox 0 0 {facts.image_width} {facts.image_height}; ppageno {page.page_number - 1}; "
             f"scan_res {round(facts.dpi)} {round(facts.dpi)}"
         )

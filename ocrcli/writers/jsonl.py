@@ -8,7 +8,7 @@ import math
 
 from ocrcli import __version__
 from ocrcli.document import Block, Document, Notice, Page, PageStatus, Source
-from ocrcli.errors import OcrError
+from ocrcli.errors import OcrError, json_text
 
 SCHEMA = "ocrcli/1"
 """Name and version of the schema, the first field of every object."""
@@ -131,8 +131,7 @@ def _number(value: float) -> float:
 
 
 def _name(name: str | None) -> str | None:
-    """Return a path that JSON can hold: bytes that are no UTF-8 are shown as escapes."""
-    return name and name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return name and json_text(name)
 
 
 def _line(fields: dict[str, object]) -> str:

@@ -47,9 +47,16 @@ def test_pdf_with_zero_pages(tmp_path, refused, fakes):
     refused(tmp_path / "zero.pdf", 4, "zero pages")
 
 
-def test_content_of_no_supported_type(tmp_path, refused):
-    (tmp_path / "notes.png").write_bytes(b"just text")
-    refused(tmp_path / "notes.png", 3, "no supported type")
+@pytest.mark.parametrize("suffix", [".png", ".ppm", ".txt", ""])
+def test_content_of_no_supported_type_is_3_whatever_the_name(tmp_path, refused, suffix):
+    path = tmp_path / f"notes{suffix}"
+    path.write_bytes(b"just text")
+    refused(path, 3, "no supported type")
+
+
+def test_text_that_is_named_like_a_pdf_is_4(tmp_path, refused):
+    (tmp_path / "notes.PDF").write_bytes(b"just text")
+    refused(tmp_path / "notes.PDF", 4, "named like a PDF")
 
 
 def test_missing_file(run_script, tmp_path, one_line):
@@ -126,6 +133,27 @@ class TestEncryption:
     def test_owner_password_alone_needs_nothing(self, run_script, tmp_path, fakes):
         path = fakes.write_pdf(tmp_path / "a.pdf", ["x"], **{**LOCKED, "user_pw": ""})
         assert run_script("transcribe", path).code == 0
+
+    @pytest.mark.filterwarnings("ignore:Encryption R=5 is deprecated")
+    @pytest.mark.parametrize("revision", [2, 3, 4, 5, 6])
+    def test_every_revision(self, run_script, tmp_path, fakes, revision):
+        pikepdf = pytest.importorskip("pikepdf")
+        plain = fakes.write_pdf(tmp_path / "plain.pdf", ["x"])
+        for user in ("sesame", ""):
+            protection = pikepdf.Encryption(
+                owner="boss", user=user, R=revision, aes=revision >= 4, metadata=revision >= 4
+            )
+            with pikepdf.open(plain) as pdf:
+                pdf.save(tmp_path / "a.pdf", encryption=protection)
+            assert run_script("transcribe", tmp_path / "a.pdf").code == (6 if user else 0)
+        for password in ("sesame", "boss"):
+            with pikepdf.open(plain) as pdf:
+                protection = pikepdf.Encryption(
+                    owner="boss", user="sesame", R=revision, aes=revision >= 4, metadata=False
+                )
+                pdf.save(tmp_path / "a.pdf", encryption=protection)
+            done = run_script("transcribe", tmp_path / "a.pdf", OCRCLI_PDF_PASSWORD=password)
+            assert done.code == 0, done.stderr
 
     @pytest.mark.parametrize(
         ("name", "code"), [("r6-user-password.pdf", 6), ("r6-empty-password.pdf", 0)]

@@ -1,5 +1,6 @@
 """Odd names, and inputs that would share an output."""
 
+import json
 import os
 import sys
 
@@ -24,6 +25,37 @@ def test_name_that_begins_with_a_hyphen(run_script, tmp_path, fakes, leftovers):
     assert leftovers(tmp_path / "out") == ["-x.txt"]
 
 
+def test_hyphenated_name_as_an_option_is_2_with_advice(run_script, tmp_path, fakes, one_line):
+    fakes.write_pdf(tmp_path / "-dash.pdf", ["x"])
+    done = run_script("transcribe", "-dash.pdf", cwd=tmp_path)
+    assert (done.code, done.stdout) == (2, "")
+    one_line(done, 'a file of that name is written "./-dash.pdf"')
+    assert run_script("transcribe", "./-dash.pdf", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize("name", ["loop", "n" * 300 + ".pdf"])
+def test_name_that_stands_for_nothing_is_3(run_script, tmp_path, fakes, name):
+    (tmp_path / "loop").symlink_to("loop")
+    fakes.write_pdf(tmp_path / "a.pdf", ["x"])
+    done = run_script("transcribe", name, cwd=tmp_path)
+    assert (done.code, done.stdout) == (3, "")
+    assert done.stderr.count("\n") == 1
+    both = run_script("transcribe", name, "a.pdf", cwd=tmp_path)
+    assert both.code == 1
+    assert both.stdout.startswith("1 ")
+
+
+@pytest.mark.parametrize("name", ["loop", "n" * 300])
+def test_model_and_lists_that_stand_for_nothing(run_script, run_process, tmp_path, fakes, name):
+    (tmp_path / "loop").symlink_to("loop")
+    fakes.write_pdf(tmp_path / "a.pdf", ["x"])
+    for option, code in (("--files-from", 3), ("--password-file", 3)):
+        assert run_script("transcribe", "a.pdf", option, name, cwd=tmp_path).code == code
+    done = run_process("transcribe", "a.pdf", "--model", name, cwd=tmp_path)
+    assert (done.code, done.stdout) == (7, "")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems know no such names")
 def test_name_that_is_no_utf8(run_script, tmp_path, fakes):
     fakes.write_pdf(tmp_path / "a.pdf", ["x"]).rename(os.fsdecode(bytes(tmp_path) + b"/\xff.pdf"))
@@ -31,6 +63,9 @@ def test_name_that_is_no_utf8(run_script, tmp_path, fakes):
     assert done.code == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert "\udcff.jsonl" in names
+    events = run_script("transcribe", b"\xff.pdf", "--progress", "json", cwd=tmp_path)
+    sources = {json.loads(line).get("source") for line in events.stderr.splitlines()}
+    assert sources == {"\\udcff.pdf", None}
 
 
 def test_same_names_with_different_suffixes_keep_them(run_script, tmp_path, fakes, leftovers):

@@ -147,3 +147,88 @@ def test_run_that_is_killed_when_the_output_has_its_name_can_be_resumed(
     assert run_script(*arguments, script={"log": str(log)}).code == 0
     assert not log.exists()
     assert leftovers(tmp_path / "out") == ["a.txt"]
+
+
+class TestTargets:
+    def test_empty_name_is_2(self, run_script, pdf, one_line):
+        done = run_script("transcribe", pdf, "-o", "")
+        assert (done.code, done.stdout) == (2, "")
+        one_line(done, "-o needs a name")
+
+    def test_missing_folders_are_made(self, run_script, pdf, tmp_path, leftovers):
+        assert run_script("transcribe", pdf, "-o", tmp_path / "x" / "y" / "a.txt").code == 0
+        assert leftovers(tmp_path / "x") == ["y/a.txt"]
+
+    @pytest.mark.parametrize("goal", ["nowhere", "link", "mine.txt"])
+    def test_link_is_an_output_that_exists_and_is_never_followed(
+        self, run_script, pdf, tmp_path, goal
+    ):
+        (tmp_path / "mine.txt").write_text("mine")
+        (tmp_path / "link").symlink_to(goal)
+        done = run_script("transcribe", pdf, "-o", tmp_path / "link")
+        assert (done.code, done.stdout) == (5, "")
+        assert "exists already; use --force" in done.stderr
+        assert run_script("transcribe", pdf, "-o", tmp_path / "link", "--force").code == 0
+        assert not (tmp_path / "link").is_symlink()
+        assert (tmp_path / "mine.txt").read_text() == "mine"
+        assert not (tmp_path / "nowhere").exists()
+
+    def test_link_in_place_of_a_folder_of_pages_is_replaced(self, run_script, pdf, tmp_path):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "page-0001.txt").write_text("mine")
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "a").symlink_to(tmp_path / "mine")
+        done = run_script("transcribe", pdf, "-o", tmp_path / "out", "--split-pages", "--force")
+        assert done.code == 0, done.stderr
+        assert len(list((tmp_path / "out" / "a").iterdir())) == 3
+        assert (tmp_path / "mine" / "page-0001.txt").read_text() == "mine"
+
+    def test_links_in_a_circle_are_no_folder(self, run_script, pdf, tmp_path, one_line):
+        (tmp_path / "loop").symlink_to("loop")
+        for output in ("loop/", "loop/a.txt"):
+            done = run_script("transcribe", "a.pdf", "-o", output, cwd=tmp_path)
+            assert (done.code, done.stdout) == (5, "")
+            one_line(done, "loop/")
+
+    @pytest.mark.parametrize("output", ["{}", "{}/", "{}/a.txt", "x/{}"])
+    def test_name_that_is_too_long_is_5(self, run_script, pdf, tmp_path, one_line, output):
+        done = run_script("transcribe", "a.pdf", "-o", output.format("n" * 300), cwd=tmp_path)
+        assert (done.code, done.stdout) == (5, "")
+        one_line(done, "File name too long")
+
+    def test_longest_name_fits_whatever_its_letters(self, run_script, fakes, tmp_path, leftovers):
+        name = "é" * 125
+        fakes.write_pdf(tmp_path / f"{name}.pdf", ["x"])
+        done = run_script("transcribe", f"{name}.pdf", "-o", "out/", "--resume", cwd=tmp_path)
+        assert done.code == 0, done.stderr
+        assert leftovers(tmp_path / "out") == [f"{name}.txt"]
+
+
+class TestReport:
+    @pytest.fixture
+    def report(self, run_script, pdf, tmp_path):
+        def make(**options):
+            arguments = ("transcribe", pdf, "-q", "--benchmark-output", tmp_path / "report.json")
+            return run_script(*arguments, **options)
+
+        return make
+
+    def test_report_is_whole_or_as_it_was(self, report, tmp_path, leftovers):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        (tmp_path / "report.json").write_text("earlier")
+        failed = report(before=limit)
+        assert failed.code == 5
+        assert "report.json: cannot be written: File too large" in failed.stderr
+        assert (tmp_path / "report.json").read_text() == "earlier"
+        assert leftovers(tmp_path) == ["a.pdf", "report.json"]
+        assert report().code == 0
+        assert json.loads((tmp_path / "report.json").read_text())["pages"] == 3
+        assert leftovers(tmp_path) == ["a.pdf", "report.json"]
+
+    def test_name_that_is_too_long_is_5(self, run_script, pdf, one_line):
+        done = run_script("transcribe", pdf, "--benchmark-output", "n" * 300)
+        assert (done.code, done.stdout) == (5, "")
+        one_line(done, "File name too long")

@@ -20,6 +20,7 @@ CONFIG = {
     "moe_intermediate_size": 4,
     "intermediate_size": 8,
     "vocab_size": 11,
+    "image_token_id": 3,
     "sparse_router_dim": 4,
     "projector_config": {"n_embed": 16},
     "vision_config": {
@@ -209,4 +210,21 @@ def test_half_an_orientation_head_is_a_fault(folder):
 def test_another_tokenizer_than_the_weights_were_trained_with_is_refused(folder):
     save_file(random_weights(), folder / "model.safetensors", {"tokenizer_sha256": "0" * 64})
     with pytest.raises(CheckpointError, match="was trained with 0000"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"eos_token_id": 11}, r"eos_token_id must be below vocab_size \(11\), got 11"),
+        ({"image_token_id": 128815}, "image_token_id must be below vocab_size"),
+        ({"page_token_id": 99}, "page_token_id must be below vocab_size"),
+        ({"page_token_id": 2}, "pad_token_id and page_token_id must differ, both are 2"),
+        ({"eos_token_id": 0}, "bos_token_id and eos_token_id must differ, both are 0"),
+    ],
+)
+def test_special_tokens_have_a_row_each(folder, change, message):
+    save_file(random_weights(), folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(CONFIG | change))
+    with pytest.raises(CheckpointError, match=f"config.json: {message}"):
         load_model(folder)

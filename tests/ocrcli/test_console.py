@@ -5,10 +5,11 @@ import os
 
 import pytest
 
-from ocrcli.console import Console, guarded_stdout, write_stdout
+from ocrcli.console import Console
 from ocrcli.document import Document, Notice, Page, PageStatus, Source
 from ocrcli.errors import InputError, OutputError
 from ocrcli.progress import NoProgress
+from ocrcli.streams import guarded_stdout, write_stdout
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ def test_exit_codes_are_frozen():
         "PAGES_FAILED": 10,
         "UNEXPECTED": 70,
         "TIMEOUT": 124,
+        "HUNG_UP": 129,
         "INTERRUPTED": 130,
         "READER_GONE": 141,
         "TERMINATED": 143,

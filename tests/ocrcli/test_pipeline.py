@@ -1,11 +1,13 @@
 """One document, from file to transcript."""
 
+import itertools
 import time
 
+import numpy as np
 import pytest
 
 import ocrcli
-from ocrcli.document import PageFacts, PageFailure, PageStatus
+from ocrcli.document import PageFacts, PageFailure, PageImage, PageStatus
 from ocrcli.errors import InputError, ModelError, UsageError
 from ocrcli.pages import open_pages
 from ocrcli.pipeline import Reading, read_pages
@@ -55,6 +57,41 @@ def test_document_of_blank_pages_needs_no_model(fakes, tmp_path):
     with open_pages(path) as pages:
         assert statuses(read_pages(pages, recogniser)) == [(1, "blank"), (2, "blank")]
     assert recogniser.facts is None
+
+
+class TestLongRunsOfBlankPages:
+    @pytest.fixture
+    def endless(self):
+        """Pages without end, of which only the given ones carry ink; `drawn` holds the others."""
+
+        def make(inked, drawn):
+            for number in itertools.count(1):
+                drawn.append(number)
+                ink = 5000 if number in inked else 0
+                pixels = np.zeros((8, 8), np.uint8)
+                yield PageImage(pixels, PageFacts(number, dpi=100.0, ink_pixels=ink))
+
+        return make
+
+    def test_each_is_handed_on_before_the_next_is_drawn(self, fakes, endless):
+        drawn = []
+        records = read_pages(endless((), drawn), fakes.ScriptedRecogniser())
+        assert statuses(itertools.islice(records, 3)) == [(n, "blank") for n in (1, 2, 3)]
+        assert drawn == [1, 2, 3]
+
+    def test_a_page_does_not_wait_for_the_next_inked_one(self, fakes, endless):
+        drawn = []
+        records = read_pages(endless((1,), drawn), fakes.ScriptedRecogniser(ahead=9))
+        assert statuses(itertools.islice(records, 200))[:2] == [(1, "ok"), (2, "blank")]
+        assert len(drawn) == 200
+
+    def test_few_records_wait_behind_a_page_that_is_being_read(self, fakes, endless):
+        drawn = []
+        inked = set(range(1, 10_000, 10))
+        records = read_pages(endless(inked, drawn), fakes.ScriptedRecogniser(ahead=100))
+        for done, page in enumerate(itertools.islice(records, 2000)):
+            assert (page.status is PageStatus.OK) == (page.page_number in inked)
+            assert len(drawn) - done < 100
 
 
 def test_page_that_cannot_be_drawn_is_an_error_record(fakes):

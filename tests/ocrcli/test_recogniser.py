@@ -1,7 +1,9 @@
 """The model is loaded late, once, and its failures have codes."""
 
 import pytest
+import torch
 
+from ocrcli.engine import GenerationLimits
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.options import Device, Options
 from ocrcli.recogniser import ModelRecogniser
@@ -34,11 +36,62 @@ def test_unreadable_settings_are_a_model_error(tmp_path, page):
 
 
 def test_missing_gpu_is_a_device_error(page, monkeypatch):
-    import torch
-
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(DeviceError, match="cuda is not available"):
         next(ModelRecogniser(Options(device=Device.CUDA)).transcribe([page]))
+
+
+class TestOutOfMemory:
+    """No GPU is needed for its error: the engine is made to raise it."""
+
+    @pytest.fixture
+    def full(self, monkeypatch):
+        def make(error):
+            class FullEngine:
+                limits = GenerationLimits()
+
+                def __init__(self, *arguments):
+                    pass
+
+                def transcribe(self, pages):
+                    yield next(iter(pages))
+                    raise error
+
+            monkeypatch.setattr("ocrcli.engine.Engine", FullEngine)
+            recogniser = ModelRecogniser(Options(device=Device.CPU))
+            monkeypatch.setattr(recogniser, "_load", FullEngine)
+            recogniser._model = recogniser._tokenizer = object()
+            return recogniser
+
+        return make
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"),
+            RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9"),
+            MemoryError(),
+        ],
+    )
+    def test_while_reading_is_a_device_error_with_advice(self, full, error, page):
+        results = full(error).transcribe([page, page])
+        next(results)
+        with pytest.raises(DeviceError, match="no memory left") as caught:
+            next(results)
+        assert caught.value.exit_code == 8
+        assert "--pages-in-flight 1" in str(caught.value)
+
+    def test_other_errors_are_left_as_they_are(self, full, page):
+        with pytest.raises(RuntimeError, match="shape"):
+            list(full(RuntimeError("shape mismatch")).transcribe([page]))
+
+    def test_second_reading_is_left_out(self, full, page, fakes, monkeypatch):
+        recogniser = full(MemoryError())
+        recogniser._engine = recogniser._load()
+        monkeypatch.setattr(
+            type(recogniser._engine), "transcribe", lambda *_: (_ for _ in ()).throw(MemoryError())
+        )
+        assert recogniser.again(page, fakes.result(1, finish="loop")) is None
 
 
 @pytest.mark.weights
