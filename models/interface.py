@@ -93,11 +93,24 @@ class OcrModel(Protocol):
     def parameters(self) -> Iterator[Tensor]:
         """Return the weights; the first one tells the engine the device and the dtype."""
 
+    @property
+    def has_orientation_head(self) -> bool:
+        """Whether the model tells which way up a page lies."""
+
     def encode_image(self, pixels: Tensor) -> Tensor:
         """Return the image tokens [n, hidden] of one page, pixels [C, H, W] in [-1, 1]."""
 
     def encode_tiles(self, tiles: Tensor, columns: int) -> Tensor:
         """Return the image tokens [n, hidden] of one page cut into tiles [T, C, H, W], by rows."""
+
+    def visual_features(self, pixels: Tensor) -> Tensor:
+        """Return encoder features [B, h, w, width] of pixels [B, C, H, W] in [-1, 1]."""
+
+    def visual_tokens(self, features: Tensor) -> Tensor:
+        """Return image tokens [B, n, hidden] of features [B, h, w, width]."""
+
+    def orientation_scores(self, features: Tensor) -> Tensor:
+        """Return scores [B, 4]: score k is for content turned k * 90 degrees counter-clockwise."""
 
     def embed_tokens(self, ids: Tensor) -> Tensor:
         """Return embeddings [T, hidden] of token ids, int64 [T]."""

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from ocrcli.document import Block, BlockType, Box, Notice
+from ocrcli.rotation import as_displayed
 from ocrcli.tables import find_table, table_text
 
 MAX_COORDINATE = 999
@@ -54,16 +55,17 @@ class ParsedPage:
 
 
 def parse_markup(
-    markup: str, width_pt: float, height_pt: float, *, raw: bool = False
+    markup: str, width_pt: float, height_pt: float, *, raw: bool = False, rotation: int = 0
 ) -> ParsedPage:
     """Return the blocks of one page.
 
     Args:
         markup: What the model wrote: `<|det|>label [x1, y1, x2, y2]<|/det|>text` once per block, a
             leading `<PAGE>` allowed.
-        width_pt: Width of the page in points.
-        height_pt: Height of the page in points.
+        width_pt: Width of the page as displayed, in points.
+        height_pt: Height of the page as displayed, in points.
         raw: Whether ligatures stay as they are.
+        rotation: Degrees clockwise by which the page was turned before the model saw it.
 
     Example:
         >>> parse_markup("<|det|>title [0, 0, 999, 99]<|/det|>Hello", 600, 800).blocks[0].text
@@ -80,7 +82,7 @@ def parse_markup(
         if header is not None:
             kind = _block_type(header["label"], found)
             box = _box([int(number) for number in header["box"].split(",")], found)
-            bbox = _to_points(box, width_pt, height_pt)
+            bbox = _to_points(box, width_pt, height_pt, rotation)
             blocks.append(_block(kind, piece[header.end() :], box, bbox, found, raw))
             continue
         found.append(Notice("malformed_block", "the model wrote a block without a valid box"))
@@ -149,9 +151,11 @@ def _box(numbers: list[int], found: list[Notice]) -> tuple[int, int, int, int]:
     return box
 
 
-def _to_points(box: tuple[int, int, int, int], width_pt: float, height_pt: float) -> Box:
+def _to_points(
+    box: tuple[int, int, int, int], width_pt: float, height_pt: float, rotation: int
+) -> Box:
     across, down = width_pt / MAX_COORDINATE, height_pt / MAX_COORDINATE
-    left, top, right, bottom = box
+    left, top, right, bottom = as_displayed(box, MAX_COORDINATE, MAX_COORDINATE, rotation)
     return (
         round(left * across, 2),
         round(top * down, 2),

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from ocrcli.ink import InkMap
     from ocrcli.text_layer import Layer
 
+MIN_INK_TO_TURN = 1500
+"""Pixels of ink, about a short line of text, that it takes to tell which way up a page lies."""
+
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, measured from the top left corner of the page as displayed."""
 
@@ -153,6 +156,11 @@ class PageImage:
         """Place in the file, from 1."""
         return self.facts.page_number
 
+    @property
+    def may_turn(self) -> bool:
+        """Whether there is enough ink to tell which way up the page lies."""
+        return self.facts.ink_pixels >= MIN_INK_TO_TURN
+
 
 @dataclass(frozen=True)
 class PageFailure:
@@ -181,8 +189,9 @@ class Block:
     Attributes:
         type: What it is.
         text: Its text, lines as printed; cells of a table are separated by tabs.
-        box: Place on the page in thousandths, integers 0 to 999, or None when unknown.
-        bbox: The same place in points, or None.
+        box: Place on the page as it was read, upright, in thousandths, integers 0 to 999, or None
+            when unknown.
+        bbox: The same place in points of the page as displayed, or None.
         html: The markup of a table, or None.
     """
 
@@ -255,6 +264,8 @@ class Page:
         confidence: Token probabilities, or None if no model was asked.
         error: What went wrong, for pages without a result only.
         attempts: Times the model read the page.
+        rotation: Degrees clockwise by which the page was turned to be read; its blocks' `box` lies
+            on the turned page, their `bbox` on the page as displayed.
         mode: "page" for pages read from their picture, "text-layer" for text taken from the file.
     """
 
@@ -272,6 +283,7 @@ class Page:
     error: str | None = None
     attempts: int = 1
     mode: str = "page"
+    rotation: int = 0
 
 
 @dataclass(frozen=True)

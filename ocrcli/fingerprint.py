@@ -18,6 +18,7 @@ _SETTINGS = (
     "mode",
     "pages_per_window",
     "max_crops",
+    "rotate",
     "attempts",
     "strict",
     "all_frames",

@@ -186,6 +186,7 @@ def _fields(page: Page) -> dict[str, object]:
         "seconds": asdict(page.seconds),
         "confidence": page.confidence and asdict(page.confidence),
         "attempts": page.attempts,
+        "rotation": page.rotation,
         "mode": page.mode,
     }
 
@@ -203,6 +204,7 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
         seconds=PageSeconds(**fields["seconds"]),
         confidence=fields["confidence"] and Confidence(**fields["confidence"]),
         attempts=fields["attempts"],
+        rotation=fields["rotation"],
         mode=fields["mode"],
     )
     return styled_page(page, style)

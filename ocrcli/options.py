@@ -206,6 +206,7 @@ class Options:
         pages_per_window: Most pages that a large model reads in one pass; None for what it is
             published with.
         max_crops: Most tiles a large model cuts a lone page into; None likewise.
+        rotate: Whether pages that lie on their side are turned before they are read.
         threads: CPU threads; None leaves the choice to PyTorch.
         jobs: Inputs worked on at once, each by a process of its own.
         force: Whether existing outputs are replaced, and finished work is done again.
@@ -247,6 +248,7 @@ class Options:
     mode: ReadingMode = ReadingMode.AUTO
     pages_per_window: int | None = None
     max_crops: int | None = None
+    rotate: bool = True
     threads: int | None = None
     jobs: int = 1
     force: bool = False

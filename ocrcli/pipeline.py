@@ -344,6 +344,7 @@ def transcribe(
     password: str | None = None,
     pages_in_flight: int | None = None,
     max_tokens: int | None = None,
+    rotate: bool = True,
     threads: int | None = None,
 ) -> Iterator[Page]:
     """Return the pages of a PDF or a picture, transcribed one after the other as you iterate.
@@ -359,6 +360,7 @@ def transcribe(
         password: Password of an encrypted PDF.
         pages_in_flight: Pages worked on at once; None for what the model is published with.
         max_tokens: Tokens after which a page is cut; None for what the model is published with.
+        rotate: Whether pages that lie on their side are turned before they are read.
         threads: CPU threads; None leaves the choice to PyTorch.
 
     Raises:
@@ -376,6 +378,7 @@ def transcribe(
         password=password,
         pages_in_flight=pages_in_flight,
         max_tokens=max_tokens,
+        rotate=rotate,
         threads=threads,
     )
     recogniser = ModelRecogniser(options)

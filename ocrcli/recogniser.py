@@ -258,6 +258,7 @@ def _window(config: "ModelConfig", options: Options) -> int:
 
 
 def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLimits":
+    limits = replace(limits, rotate=options.rotate)
     if options.pages_in_flight is not None:
         limits = replace(limits, pages_in_flight=options.pages_in_flight)
     if options.max_tokens is not None:

@@ -7,7 +7,7 @@ page and the model's own confidence.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ocrcli.blocks import parse_markup
+from ocrcli.blocks import MAX_COORDINATE, parse_markup
 from ocrcli.document import (
     Block,
     BlockType,
@@ -22,6 +22,7 @@ from ocrcli.document import (
     TokenCounts,
 )
 from ocrcli.options import TextLayer
+from ocrcli.rotation import as_displayed
 from ocrcli.text_layer import is_wanted
 from ocrcli.textstyle import TextStyle
 from ocrcli.writers import page_markdown, page_text
@@ -144,9 +145,12 @@ def finished_page(
         message = result.error or "the model failed on this page"
         return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
     style = style or TextStyle()
-    parsed = parse_markup(result.markup, facts.width_pt, facts.height_pt, raw=style.raw)
+    parsed = parse_markup(
+        result.markup, facts.width_pt, facts.height_pt, raw=style.raw, rotation=result.rotation
+    )
     text = page_text(parsed.blocks)
     status, doubts = _verdict(facts, result, text, parsed.blocks)
+    notices = (*_turned(result.rotation), *_second_look(attempts))
     return Page(
         page_number=facts.page_number,
         status=status,
@@ -155,13 +159,14 @@ def finished_page(
         markup=result.markup,
         blocks=parsed.blocks,
         facts=facts,
-        warnings=(*facts.warnings, *parsed.warnings, *_second_look(attempts), *doubts),
+        warnings=(*facts.warnings, *parsed.warnings, *notices, *doubts),
         tokens=TokenCounts(result.prompt_tokens, result.output_tokens),
         seconds=PageSeconds(
             facts.seconds, result.seconds.encode, result.seconds.prefill, result.seconds.decode
         ),
         confidence=Confidence(result.confidence_mean, result.confidence_min),
         attempts=attempts,
+        rotation=result.rotation,
     )
 
 
@@ -198,9 +203,16 @@ def styled_page(page: Page, style: TextStyle) -> Page:
         style: What the text depends on.
     """
     facts = page.facts
-    blocks = parse_markup(page.markup, facts.width_pt, facts.height_pt, raw=style.raw).blocks
+    blocks = parse_markup(
+        page.markup, facts.width_pt, facts.height_pt, raw=style.raw, rotation=page.rotation
+    ).blocks
     text, markdown = page_text(blocks, style), page_markdown(blocks, style)
     return replace(page, blocks=blocks, text=text, markdown=markdown)
+
+
+def _turned(rotation: int) -> tuple[Notice, ...]:
+    detail = f"the page was turned by {rotation} degrees clockwise to be read"
+    return (Notice("rotated", detail),) if rotation else ()
 
 
 def _second_look(attempts: int) -> tuple[Notice, ...]:
@@ -218,7 +230,7 @@ def _verdict(
         return PageStatus.LOOP, [Notice("loop", "the text began to repeat itself and was cut")]
     if not text and not any(block.type is BlockType.FIGURE for block in blocks):
         return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
-    doubts = _doubts(facts, result, text) + _unread(facts, blocks)
+    doubts = _doubts(facts, result, text) + _unread(facts, blocks, result.rotation)
     return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
 
 
@@ -238,9 +250,13 @@ def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
     return doubts
 
 
-def _unread(facts: PageFacts, blocks: tuple[Block, ...]) -> list[Notice]:
+def _unread(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> list[Notice]:
     """Return a doubt when much of the page's ink lies outside everything that was read."""
-    boxes = [block.box for block in blocks if block.box is not None]
+    boxes = [
+        as_displayed(block.box, MAX_COORDINATE, MAX_COORDINATE, rotation)
+        for block in blocks
+        if block.box is not None
+    ]
     # Without boxes there is nothing to compare the page with.
     if facts.ink is None or len(boxes) < len(blocks) or not facts.ink_pixels:
         return []

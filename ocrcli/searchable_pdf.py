@@ -12,7 +12,7 @@ from ocrcli.document import Document, Page, Source
 from ocrcli.errors import OutputError
 from ocrcli.outputs import hidden_name, unwritable
 from ocrcli.pages import Pages
-from ocrcli.writers.lines import NOTE, PlacedLine, placed_lines
+from ocrcli.writers.lines import NOTE, PlacedLine, upright_lines
 
 _INVISIBLE = 3
 # The constant exists, but the library declares no types for it.
@@ -82,9 +82,10 @@ class SearchablePdf:
         scale = page.facts.width_pt / page.facts.image_width
         writer = pymupdf.TextWriter(sheet.rect)
         for block in page.blocks:
-            for line in placed_lines(block, page):
+            for line in upright_lines(block, page):
                 self._add(writer, line, scale)
-        writer.write_text(sheet, render_mode=_INVISIBLE)
+        turn = _turn(page.rotation, sheet.rect.width, sheet.rect.height)
+        writer.write_text(sheet, render_mode=_INVISIBLE, matrix=turn)
 
     def _add(self, writer: pymupdf.TextWriter, line: PlacedLine, scale: float) -> None:
         text = " ".join(word for word, _ in line.words)
@@ -138,3 +139,16 @@ class SearchablePdf:
         """Remove what is unfinished."""
         self._pdf.close()
         self._hidden.unlink(missing_ok=True)
+
+
+def _turn(rotation: int, width: float, height: float) -> pymupdf.Matrix | None:
+    """Return what moves text from the upright page to the displayed one.
+
+    Both are written in PDF's coordinates with the origin at the displayed page's lower left corner,
+    the upright page's upper edge lying on the displayed page's.
+    """
+    return {
+        90: pymupdf.Matrix(0, 1, -1, 0, height, 0),
+        180: pymupdf.Matrix(-1, 0, 0, -1, width, height),
+        270: pymupdf.Matrix(0, -1, 1, 0, width - height, height),
+    }.get(rotation)

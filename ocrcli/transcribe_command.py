@@ -110,6 +110,10 @@ def transcribe(
     max_crops: Annotated[
         int | None, typer.Option(metavar="N", help="Large models: most tiles of a lone page.")
     ] = None,
+    rotate: Annotated[
+        bool,
+        typer.Option("--rotate/--no-rotate", help="Turn pages that lie on their side."),
+    ] = Options.rotate,
     threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Inputs worked on at once, with -o and several inputs.")

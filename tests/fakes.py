@@ -25,6 +25,7 @@ def result(
     finish: str = "eos",
     error: str | None = None,
     confidence: float = 0.99,
+    rotation: int = 0,
 ) -> PageResult:
     """Return what the engine would hand over for a page."""
     return PageResult(
@@ -36,6 +37,7 @@ def result(
         prompt_tokens=1200,
         output_tokens=len(markup),
         seconds=StageSeconds(0.25, 0.5, 1.0),
+        rotation=rotation,
         confidence_mean=confidence,
         confidence_min=confidence / 2,
     )

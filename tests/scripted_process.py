@@ -1,6 +1,7 @@
 """Runs the command with a recogniser that follows a script, in a process that loads no PyTorch.
 
 The script is JSON in the variable SCRIPT:
+    turned: how far pages were turned, by number
     loop, long, error: numbers of pages that end so; retry: pages whose second reading is good
     kill: pages to read before the process kills itself
     signal: like kill, with the number of the signal
@@ -41,6 +42,7 @@ class Result:
     prompt_tokens: int = 10
     output_tokens: int = 5
     seconds: Seconds = Seconds()
+    rotation: int = 0
     confidence_mean: float = 0.9
     confidence_min: float = 0.8
 
@@ -92,7 +94,8 @@ class Recogniser:
         for name, finish in (("loop", "loop"), ("long", "length")):
             if number in SCRIPT.get(name, ()):
                 return Result(number, self._markup(page), finish)
-        return Result(number, self._markup(page))
+        rotation = SCRIPT.get("turned", {}).get(str(number), 0)
+        return Result(number, self._markup(page), rotation=rotation)
 
 
 ocrcli.recogniser.ModelRecogniser = Recogniser

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from ocrcli.engine.attention_plan import prefill_plan, sequence_layout
 from ocrcli.engine.decode_loop import DecodeLoop
+from ocrcli.engine.image_encoder import ImageEncoder
 from ocrcli.engine.kv_cache import KvCache
 from ocrcli.engine.limits import GenerationLimits
 from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
@@ -22,7 +23,7 @@ from ocrcli.engine.separator import TextSeparator
 from ocrcli.engine.sequence import Section, Sequence
 from ocrcli.kernels.page_rope import IMAGE, PADDING, line_coordinates, page_coordinates
 from ocrcli.models.interface import OcrModel
-from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt, page_tensor
+from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt
 from ocrcli.views import page_views
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Engine:
             )
         weight = next(iter(model.parameters()))
         self._device, self._dtype = weight.device, weight.dtype
+        self._encoder = ImageEncoder(model, self._limits.rotate)
         self._cache = KvCache(model, self._limits.max_cache_blocks)
         self._ring_blocks = model.config.sparse.local_blocks
         self._separator = None if model.config.has_markers else TextSeparator(tokenizer.decode)
@@ -205,8 +207,8 @@ class Engine:
         started = time.perf_counter()
         vision, config = self._model.config.vision, self._model.config
         if config.sparse.page_isolated or vision.position_layout == "factored":
-            pixels = page_tensor(page.pixels, vision)
-            image = self._model.encode_image(pixels.to(self._device, self._dtype))
+            may_turn = getattr(page, "may_turn", True)
+            image, section.rotation = self._encoder(page.pixels, may_turn)
         else:
             tiled = alone and self._limits.max_tiles > 0
             views = page_views(page.pixels, vision, self._limits.max_tiles if tiled else None)
@@ -292,6 +294,7 @@ class Engine:
             seconds=StageSeconds(
                 section.encode_seconds, section.prefill_seconds, section.decode_seconds
             ),
+            rotation=section.rotation,
             confidence_mean=section.probability_sum / count if count else 0.0,
             confidence_min=section.probability_min if count else 0.0,
         )

@@ -22,6 +22,7 @@ class GenerationLimits:
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
+        rotate: Whether pages that lie on their side are turned, by models that can tell.
 
     Raises:
         ValueError: A value is out of range.
@@ -36,6 +37,7 @@ class GenerationLimits:
     lone_page_ngram: NoRepeatNgram | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
     max_cache_blocks: int | None = None
+    rotate: bool = True
 
     def __post_init__(self) -> None:
         """Check the ranges."""

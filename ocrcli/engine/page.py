@@ -21,8 +21,8 @@ class FinishReason(StrEnum):
 class PageInput(Protocol):
     """A page to transcribe.
 
-    A page may also have a `deadline` in seconds of `time.monotonic`; it is given up when that has
-    passed.
+    A page may also have a `deadline` in seconds of `time.monotonic`, after which it is given up,
+    and `may_turn`, false where there is too little on it to tell which way up it lies.
     """
 
     @property
@@ -66,6 +66,8 @@ class PageResult:
         prompt_tokens: Tokens of the page's image and marker, without padding.
         output_tokens: Tokens generated for the page, those cut or left out included.
         seconds: Wall time by stage.
+        rotation: Degrees, 0, 90, 180 or 270, by which the page was turned clockwise to be read; the
+            markup's boxes lie on the turned page.
         confidence_mean: Mean probability of the generated tokens, 0 to 1; 0 if there are none.
         confidence_min: Lowest of these probabilities; 0 if there are none.
     """
@@ -78,5 +80,6 @@ class PageResult:
     prompt_tokens: int
     output_tokens: int
     seconds: StageSeconds
+    rotation: int
     confidence_mean: float
     confidence_min: float

@@ -27,6 +27,7 @@ class Section:
         page_number: As given by the caller.
         deadline: When the page is given up, in seconds of `time.monotonic`, or None.
         prompt_tokens: Tokens of the page's marker and image.
+        rotation: Degrees by which the page was turned clockwise.
         encode_seconds: Wall time of the image encoder.
         prefill_seconds: This page's share of the prefill.
         decode_seconds: This page's share of the decode steps so far.
@@ -46,6 +47,7 @@ class Section:
     page_number: int
     deadline: float | None = None
     prompt_tokens: int = 0
+    rotation: int = 0
     encode_seconds: float = 0.0
     prefill_seconds: float = 0.0
     decode_seconds: float = 0.0

@@ -66,6 +66,9 @@ def _head(source: str) -> str:
 
 def _block(block: Block, page: Page, number: str) -> str:
     place = _place(block_box(block, page))
+    if page.rotation:
+        # Counter-clockwise: as far as the page was turned back.
+        place += f' ROTATION="{page.rotation}"'
     if block.type is BlockType.FIGURE and not block.text.strip():
         return f'<Illustration ID="block_{number}" {place} />\n'
     lines = "".join(_line(line) for line in placed_lines(block, page))

@@ -79,17 +79,19 @@ class HocrWriter:
 def _block(block: Block, page: Page, number: str) -> str:
     box = block_box(block, page)
     kind = _CLASSES.get(block.type, "ocr_carea")
-    lines = "".join(_line(line) for line in placed_lines(block, page))
+    # hOCR counts the angle of text counter-clockwise: as far as the page was turned back.
+    angle = f"; textangle {page.rotation}" if page.rotation else ""
+    lines = "".join(_line(line, angle) for line in placed_lines(block, page))
     paragraph = f'<p class="ocr_par" title="{_bbox(box)}">\n{lines}</p>\n' if lines else ""
     return f'<div class="{kind}" id="block_{number}" title="{_bbox(box)}">\n{paragraph}</div>\n'
 
 
-def _line(line: PlacedLine) -> str:
+def _line(line: PlacedLine, angle: str) -> str:
     words = " ".join(
         f'<span class="ocrx_word" title="{_bbox(box)}">{_escaped(word)}</span>'
         for word, box in line.words
     )
-    return f'<span class="ocr_line" title="{_bbox(line.box)}">{words}</span>\n'
+    return f'<span class="ocr_line" title="{_bbox(line.box)}{angle}">{words}</span>\n'
 
 
 def _bbox(box: Rectangle) -> str:

@@ -61,7 +61,7 @@ def _page_object(source: Source, page: Page) -> dict[str, object]:
         "unit": "pt",
         "image": {"width": facts.image_width, "height": facts.image_height, "dpi": facts.dpi},
         "rotation_page": facts.rotation,
-        "rotation_applied": 0,
+        "rotation_applied": page.rotation,
         "ink_ratio": round(facts.ink_ratio, 6),
         "text": page.text,
         "markdown": page.markdown,

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ocrcli.document import Block, Page
+from ocrcli.rotation import as_displayed, upright_size
 
 NOTE = "places of lines and words are estimated from the boxes of their blocks"
 """What formats with places have to say about them."""
@@ -24,13 +25,21 @@ class PlacedLine:
 
 
 def block_box(block: Block, page: Page) -> Rectangle:
-    """Return a block's place in pixels; the whole page if it has none.
+    """Return a block's place on the displayed page in pixels; the whole page if it has none.
 
     Args:
         block: A block of the page.
         page: Tells the size of the image.
     """
-    width, height = page.facts.image_width, page.facts.image_height
+    return _as_displayed(_upright_box(block, page), page)
+
+
+def _as_displayed(box: Rectangle, page: Page) -> Rectangle:
+    return as_displayed(box, page.facts.image_width, page.facts.image_height, page.rotation)
+
+
+def _upright_box(block: Block, page: Page) -> Rectangle:
+    width, height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)
     if block.box is None:
         return 0, 0, width, height
     left, top, right, bottom = block.box
@@ -43,7 +52,19 @@ def block_box(block: Block, page: Page) -> Rectangle:
 
 
 def placed_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
-    """Yield the lines of a block, spread evenly over its height.
+    """Yield the lines of a block with their places on the displayed page.
+
+    Args:
+        block: A block of the page.
+        page: Tells the size of the image, and how it was turned.
+    """
+    for line in upright_lines(block, page):
+        words = tuple((word, _as_displayed(box, page)) for word, box in line.words)
+        yield PlacedLine(_as_displayed(line.box, page), words)
+
+
+def upright_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
+    """Yield the lines of a block as they stand on the upright page, evenly over its height.
 
     Words are spread over the width by their number of characters; the longest line is taken to fill
     the block.
@@ -52,7 +73,7 @@ def placed_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
         block: A block of the page.
         page: Tells the size of the image.
     """
-    left, top, right, bottom = block_box(block, page)
+    left, top, right, bottom = _upright_box(block, page)
     lines = [line for line in block.text.split("\n") if line.strip()]
     longest = max((len(line) for line in lines), default=1)
     per_character = (right - left) / longest

@@ -122,6 +122,7 @@ class Recorder:
         self._model, self._never = model, never
         self.config = model.config
         self.parameters = model.parameters
+        self.has_orientation_head = False
         self.encode_image = model.encode_image
         self.embed_tokens = model.embed_tokens
         self.prefill = model.prefill
@@ -174,6 +175,7 @@ class ScriptedModel:
 
     def __init__(self, config: ModelConfig, scripts: Sequence[Sequence[int]]) -> None:
         self.config = config
+        self.has_orientation_head = False
         self.num_prefills = 0
         self.prefill_token = 9
         self._scripts = scripts

@@ -19,9 +19,10 @@ MARKUP = (
 )
 
 
-def page(number, markup=MARKUP):
+def page(number, markup=MARKUP, rotation=0):
     facts = PageFacts(number, None, 600.0, 800.0, 960, 1280, 115.2)
-    return Page(number, PageStatus.OK, blocks=parse_markup(markup, 600, 800).blocks, facts=facts)
+    blocks = parse_markup(markup, 600, 800, rotation=rotation).blocks
+    return Page(number, PageStatus.OK, blocks=blocks, facts=facts, rotation=rotation)
 
 
 def tree(writer, pages):
@@ -47,6 +48,29 @@ def test_hocr_is_well_formed_and_nests_its_boxes():
                 assert left <= x1 <= x2 <= right
                 assert top <= y1 <= y2 <= bottom
     assert "are estimated" in text
+
+
+@pytest.mark.parametrize("rotation", [90, 180, 270])
+def test_turned_text_is_placed_on_the_page_as_it_lies(rotation):
+    """The first word stands where the turned page's upper left corner was."""
+    hocr, _ = tree(HocrWriter(), [page(1, rotation=rotation)])
+    alto, _ = tree(AltoWriter(), [page(1, rotation=rotation)])
+    (sheet,) = (item for item in hocr.iter() if item.get("class") == "ocr_page")
+    assert box(sheet.get("title")) == [0, 0, 960, 1280]
+    words = [item for item in hocr.iter() if item.get("class") == "ocrx_word"]
+    left, top, right, bottom = box(words[0].get("title"))
+    assert {
+        90: left < 300 and bottom > 1100 and bottom - top > right - left,
+        180: right > 800 and bottom > 1100 and bottom - top < right - left,
+        270: right > 700 and top < 200 and bottom - top > right - left,
+    }[rotation]
+    lines = [item for item in hocr.iter() if item.get("class") == "ocr_line"]
+    assert all(f"textangle {rotation}" in line.get("title") for line in lines)
+    space = "{http://www.loc.gov/standards/alto/ns-v4#}"
+    first = next(alto.iter(f"{space}String"))
+    assert (int(first.get("HPOS")), int(first.get("VPOS"))) == (left, top)
+    for kind in ("TextBlock", "Illustration"):
+        assert next(alto.iter(f"{space}{kind}")).get("ROTATION") == str(rotation)
 
 
 def test_alto_is_well_formed_and_complete():
@@ -112,7 +136,7 @@ def fits(value, schema):
 @pytest.fixture
 def lines(run_script, fakes, tmp_path):
     fakes.write_pdf(tmp_path / "a.pdf", ["1", None, "3", "4"])
-    script = {"loop": [3], "error": [4]}
+    script = {"loop": [3], "error": [4], "turned": {"1": 270}}
     done = run_script("transcribe", "a.pdf", "b.pdf", "-f", "jsonl", script=script, cwd=tmp_path)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -125,6 +149,15 @@ def test_published_schema_describes_every_line(run_process, lines):
         check(line, schema)
 
 
+def test_turned_page_says_how_far(lines):
+    turned = lines[0]
+    assert turned["rotation_applied"] == 270
+    assert (turned["width"], turned["height"]) == (300, 200)
+    assert [notice["code"] for notice in turned["warnings"]] == ["rotated"]
+    assert turned["blocks"][0]["bbox"][2] <= 300
+    assert lines[1]["rotation_applied"] == 0
+
+
 def test_no_field_is_written_that_the_schema_does_not_name(lines):
     for line in lines:
         (part,) = (part for part in json_schema()["oneOf"] if fits(line, part))
@@ -134,9 +167,11 @@ def test_no_field_is_written_that_the_schema_does_not_name(lines):
 class TestSearchablePdf:
     @pytest.fixture
     def made(self, run_script, tmp_path):
-        def make(path, *arguments):
+        def make(path, *arguments, **script):
             target = tmp_path / "out.pdf"
-            done = run_script("transcribe", path, "-f", "pdf", "-o", target, *arguments)
+            done = run_script(
+                "transcribe", path, "-f", "pdf", "-o", target, *arguments, script=script
+            )
             assert done.code == 0, done.stderr
             return pymupdf.open(target)
 
@@ -162,6 +197,32 @@ class TestSearchablePdf:
         with made(tmp_path / "turned.pdf") as pdf:
             assert (pdf[0].rect.width, pdf[0].rect.height) == (200, 300)
             assert "1 " in pdf[0].get_text()
+
+    @pytest.mark.parametrize(
+        ("rotation", "direction"), [(90, (0, -1)), (180, (-1, 0)), (270, (0, 1))]
+    )
+    def test_text_is_turned_with_the_content(self, made, fakes, tmp_path, rotation, direction):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["Turned"])
+        with made(path, turned={"1": rotation}) as pdf, pymupdf.open(path) as before:
+            assert pdf[0].get_pixmap().samples == before[0].get_pixmap().samples
+            lines = [
+                line
+                for block in pdf[0].get_text("dict")["blocks"]
+                for line in block["lines"]
+                if "Turned" not in line["spans"][0]["text"]
+            ]
+            assert lines[0]["dir"] == pytest.approx(direction, abs=1e-6)
+            place = pymupdf.Rect(lines[0]["bbox"])
+            # The model's block leaves a twentieth free on every side, whichever way up.
+            width, height = pdf[0].rect.width, pdf[0].rect.height
+            assert place in pymupdf.Rect(0.04 * width, 0.04 * height, 0.96 * width, 0.96 * height)
+            # The line begins at the upright page's left edge.
+            start = {
+                90: (place.y1, 0.95 * height),
+                180: (place.x1, 0.95 * width),
+                270: (place.y0, 0.05 * height),
+            }[rotation]
+            assert start[0] == pytest.approx(start[1], abs=2)
 
     def test_pictures_become_pages(self, made, fakes, tmp_path):
         fakes.text_picture("RGB").save(tmp_path / "a.png")
