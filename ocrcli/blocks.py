@@ -6,8 +6,10 @@ box, never its text, and leaves a warning.
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import Block, BlockType, Box, Notice
 from ocrcli.rotation import as_displayed
 from ocrcli.tables import find_table, table_text
@@ -55,7 +57,13 @@ class ParsedPage:
 
 
 def parse_markup(
-    markup: str, width_pt: float, height_pt: float, *, raw: bool = False, rotation: int = 0
+    markup: str,
+    width_pt: float,
+    height_pt: float,
+    *,
+    raw: bool = False,
+    rotation: int = 0,
+    trace: TokenTrace | None = None,
 ) -> ParsedPage:
     """Return the blocks of one page.
 
@@ -66,31 +74,58 @@ def parse_markup(
         height_pt: Height of the page as displayed, in points.
         raw: Whether ligatures stay as they are.
         rotation: Degrees clockwise by which the page was turned before the model saw it.
+        trace: How sure the model was of the markup; None leaves blocks without confidence. A block
+            with text is as sure as its text is, one without as sure as its header.
 
     Example:
         >>> parse_markup("<|det|>title [0, 0, 999, 99]<|/det|>Hello", 600, 800).blocks[0].text
         'Hello'
     """
     found: list[Notice] = []
-    before, *pieces = markup.replace(_PAGE, "").split(_DET)
+    trace = trace or TokenTrace()
     blocks = []
-    if before.strip():
-        found.append(Notice("text_outside_block", "the model wrote text outside any block"))
-        blocks.append(_block(BlockType.TEXT, before, None, None, found, raw))
-    for piece in pieces:
-        header = _HEADER.match(piece)
-        if header is not None:
-            kind = _block_type(header["label"], found)
-            box = _box([int(number) for number in header["box"].split(",")], found)
-            bbox = _to_points(box, width_pt, height_pt, rotation)
-            blocks.append(_block(kind, piece[header.end() :], box, bbox, found, raw))
+    for start, end in _pieces(markup):
+        if start == 0:
+            block, text_start = _loose_text(markup[:end], found, raw), 0
+        else:
+            block, text_start = _headed(markup[start:end], found, raw)
+        if block is None:
             continue
-        found.append(Notice("malformed_block", "the model wrote a block without a valid box"))
-        broken = _BROKEN_HEADER.match(piece)
-        kind = _block_type(broken["label"], found) if broken else BlockType.TEXT
-        text = piece[broken.end() :] if broken else piece
-        blocks.append(_block(kind, text, None, None, found, raw))
-    return ParsedPage(tuple(block for block in blocks if block is not None), _once(found))
+        text_or_all = start + text_start if block.text else start
+        bbox = block.box and _to_points(block.box, width_pt, height_pt, rotation)
+        confidence = trace.between(text_or_all, end)
+        blocks.append(replace(block, bbox=bbox, confidence=confidence))
+    return ParsedPage(tuple(blocks), _once(found))
+
+
+def _pieces(markup: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what stands before the first marker of a block and after each."""
+    start = 0
+    for marker in re.finditer(re.escape(_DET), markup):
+        yield start, marker.start()
+        start = marker.end()
+    yield start, len(markup)
+
+
+def _loose_text(piece: str, found: list[Notice], raw: bool) -> Block | None:
+    block = _block(BlockType.TEXT, piece, None, found, raw)
+    if block is not None:
+        found.append(Notice("text_outside_block", "the model wrote text outside any block"))
+    return block
+
+
+def _headed(piece: str, found: list[Notice], raw: bool) -> tuple[Block | None, int]:
+    """Return the block that a piece holds behind its marker, and where its text starts."""
+    header = _HEADER.match(piece)
+    if header is not None:
+        kind = _block_type(header["label"], found)
+        box = _box([int(number) for number in header["box"].split(",")], found)
+        return _block(kind, piece[header.end() :], box, found, raw), header.end()
+    found.append(Notice("malformed_block", "the model wrote a block without a valid box"))
+    broken = _BROKEN_HEADER.match(piece)
+    kind = _block_type(broken["label"], found) if broken else BlockType.TEXT
+    text_start = broken.end() if broken else 0
+    return _block(kind, piece[text_start:], None, found, raw), text_start
 
 
 def clean_text(text: str, *, raw: bool = False) -> str:
@@ -112,10 +147,10 @@ def _block(
     kind: BlockType,
     text: str,
     box: tuple[int, int, int, int] | None,
-    bbox: Box | None,
     found: list[Notice],
     raw: bool,
 ) -> Block | None:
+    text = text.replace(_PAGE, "")
     bare = _STRAY_TOKEN.sub("", text)
     if bare != text:
         found.append(Notice("stray_token", "control tokens were removed from the text"))
@@ -124,10 +159,10 @@ def _block(
         found.append(Notice("replacement_character", "some characters could not be decoded"))
     table = find_table(bare)
     if table is not None:
-        return Block(kind, table_text(table), box, bbox, html=bare)
+        return Block(kind, table_text(table), box, html=bare)
     if not bare and box is None:
         return None
-    return Block(kind, bare, box, bbox)
+    return Block(kind, bare, box)
 
 
 def _block_type(label: str, found: list[Notice]) -> BlockType:

@@ -193,6 +193,8 @@ class Block:
             when unknown.
         bbox: The same place in points of the page as displayed, or None.
         html: The markup of a table, or None.
+        confidence: Token probabilities of its text, or of its header where it has none; None if no
+            model wrote it.
     """
 
     type: BlockType
@@ -200,6 +202,7 @@ class Block:
     box: tuple[int, int, int, int] | None = None
     bbox: Box | None = None
     html: str | None = None
+    confidence: "Confidence | None" = None
 
 
 @dataclass(frozen=True)
@@ -261,7 +264,7 @@ class Page:
         warnings: What its reader should know, facts' warnings included.
         tokens: Tokens read and written.
         seconds: Wall time by stage.
-        confidence: Token probabilities, or None if no model was asked.
+        confidence: Probabilities of all tokens, or None if no model wrote any.
         error: What went wrong, for pages without a result only.
         attempts: Times the model read the page.
         rotation: Degrees clockwise by which the page was turned to be read; its blocks' `box` lies

@@ -185,6 +185,9 @@ def _fields(page: Page) -> dict[str, object]:
         "tokens": asdict(page.tokens),
         "seconds": asdict(page.seconds),
         "confidence": page.confidence and asdict(page.confidence),
+        "block_confidence": [
+            block.confidence and asdict(block.confidence) for block in page.blocks
+        ],
         "attempts": page.attempts,
         "rotation": page.rotation,
         "mode": page.mode,
@@ -202,12 +205,22 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
         warnings=_notices(fields["warnings"]),
         tokens=TokenCounts(**fields["tokens"]),
         seconds=PageSeconds(**fields["seconds"]),
-        confidence=fields["confidence"] and Confidence(**fields["confidence"]),
+        confidence=_confidence(fields["confidence"]),
         attempts=fields["attempts"],
         rotation=fields["rotation"],
         mode=fields["mode"],
     )
-    return styled_page(page, style)
+    page = styled_page(page, style)
+    kept = map(_confidence, fields["block_confidence"])
+    blocks = tuple(
+        replace(block, confidence=confidence)
+        for block, confidence in zip(page.blocks, kept, strict=True)
+    )
+    return replace(page, blocks=blocks)
+
+
+def _confidence(fields: Mapping[str, float] | None) -> Confidence | None:
+    return None if fields is None else Confidence(**fields)
 
 
 def _notices(items: list[dict[str, str]]) -> tuple[Notice, ...]:

@@ -11,7 +11,6 @@ from ocrcli.blocks import MAX_COORDINATE, parse_markup
 from ocrcli.document import (
     Block,
     BlockType,
-    Confidence,
     Notice,
     Page,
     PageFacts,
@@ -146,7 +145,12 @@ def finished_page(
         return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
     style = style or TextStyle()
     parsed = parse_markup(
-        result.markup, facts.width_pt, facts.height_pt, raw=style.raw, rotation=result.rotation
+        result.markup,
+        facts.width_pt,
+        facts.height_pt,
+        raw=style.raw,
+        rotation=result.rotation,
+        trace=result.trace,
     )
     text = page_text(parsed.blocks)
     status, doubts = _verdict(facts, result, text, parsed.blocks)
@@ -164,7 +168,7 @@ def finished_page(
         seconds=PageSeconds(
             facts.seconds, result.seconds.encode, result.seconds.prefill, result.seconds.decode
         ),
-        confidence=Confidence(result.confidence_mean, result.confidence_min),
+        confidence=result.trace.confidence,
         attempts=attempts,
         rotation=result.rotation,
     )
@@ -199,7 +203,7 @@ def styled_page(page: Page, style: TextStyle) -> Page:
     """Return a page whose text is made again from what the model wrote.
 
     Args:
-        page: A record with markup and facts.
+        page: A record with markup and facts; confidence of its blocks is not kept.
         style: What the text depends on.
     """
     facts = page.facts
@@ -244,8 +248,9 @@ def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
     characters = sum(not character.isspace() for character in text)
     if characters * INK_PER_CHARACTER > facts.ink_pixels:
         doubts.append(Notice("more_text_than_ink", "there is more text than the page has ink for"))
-    if result.output_tokens and result.confidence_mean < MIN_CONFIDENCE:
-        detail = f"the mean confidence is only {result.confidence_mean:.2f}"
+    confidence = result.trace.confidence
+    if confidence is not None and confidence.mean < MIN_CONFIDENCE:
+        detail = f"the mean confidence is only {confidence.mean:.2f}"
         doubts.append(Notice("low_confidence", detail))
     return doubts
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pymupdf
 from PIL import Image, ImageDraw
 
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import ModelFacts, PageImage
 from ocrcli.engine import FinishReason, PageResult, StageSeconds
 
@@ -38,8 +39,7 @@ def result(
         output_tokens=len(markup),
         seconds=StageSeconds(0.25, 0.5, 1.0),
         rotation=rotation,
-        confidence_mean=confidence,
-        confidence_min=confidence / 2,
+        trace=TokenTrace(tuple(range(1, len(markup) + 1)), (confidence,) * len(markup)),
     )
 
 

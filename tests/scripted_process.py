@@ -21,6 +21,7 @@ from pathlib import Path
 import ocrcli.recogniser
 import ocrcli.resumption
 from ocrcli.cli import main
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import ModelFacts
 
 SCRIPT = json.loads(os.environ.get("SCRIPT", "{}"))
@@ -43,8 +44,12 @@ class Result:
     output_tokens: int = 5
     seconds: Seconds = Seconds()
     rotation: int = 0
-    confidence_mean: float = 0.9
-    confidence_min: float = 0.8
+
+    @property
+    def trace(self) -> TokenTrace:
+        """Two tokens: all but the last character, and that one."""
+        length = len(self.markup)
+        return TokenTrace((length - 1, length), (1.0, 0.8)) if length else TokenTrace()
 
 
 def look(pixels) -> str:

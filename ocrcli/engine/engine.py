@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ocrcli.confidence import TokenTrace
 from ocrcli.engine.attention_plan import prefill_plan, sequence_layout
 from ocrcli.engine.decode_loop import DecodeLoop
 from ocrcli.engine.image_encoder import ImageEncoder
@@ -280,23 +281,23 @@ class Engine:
         assert section.finish is not None, "only ended sections become results"
         # Ids of a page that failed while being written are no transcript.
         failed = section.finish in (FinishReason.ERROR, FinishReason.TIMEOUT)
-        kept = () if failed else tuple(section.token_ids)
-        text = "" if failed else self._tokenizer.decode(list(kept))
-        count = section.output_tokens
+        kept = [] if failed else section.token_ids
+        text, ends = self._tokenizer.decode_with_ends(kept)
+        head, tail = ("", "") if failed else (section.head, section.tail)
+        ends = [len(head) + end for end in ends]
         return PageResult(
             page_number=section.page_number,
-            token_ids=kept,
-            markup=text if failed else section.head + text + section.tail,
+            token_ids=tuple(kept),
+            markup=head + text + tail,
             finish=section.finish,
             error=section.error,
             prompt_tokens=section.prompt_tokens,
-            output_tokens=count,
+            output_tokens=section.output_tokens,
             seconds=StageSeconds(
                 section.encode_seconds, section.prefill_seconds, section.decode_seconds
             ),
             rotation=section.rotation,
-            confidence_mean=section.probability_sum / count if count else 0.0,
-            confidence_min=section.probability_min if count else 0.0,
+            trace=TokenTrace(tuple(ends), tuple(section.probabilities[: len(kept)])),
         )
 
 

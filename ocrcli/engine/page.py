@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ocrcli.confidence import TokenTrace
+
 
 class FinishReason(StrEnum):
     """Why the engine stopped writing a page."""
@@ -68,8 +70,7 @@ class PageResult:
         seconds: Wall time by stage.
         rotation: Degrees, 0, 90, 180 or 270, by which the page was turned clockwise to be read; the
             markup's boxes lie on the turned page.
-        confidence_mean: Mean probability of the generated tokens, 0 to 1; 0 if there are none.
-        confidence_min: Lowest of these probabilities; 0 if there are none.
+        trace: The probability of each of `token_ids`, and where in the markup its text ends.
     """
 
     page_number: int
@@ -81,5 +82,4 @@ class PageResult:
     output_tokens: int
     seconds: StageSeconds
     rotation: int
-    confidence_mean: float
-    confidence_min: float
+    trace: TokenTrace

@@ -32,9 +32,8 @@ class Section:
         prefill_seconds: This page's share of the prefill.
         decode_seconds: This page's share of the decode steps so far.
         token_ids: Generated ids that belong to the transcript.
+        probabilities: What the model gave each of them.
         output_tokens: Number of tokens generated.
-        probability_sum: Sum of their probabilities.
-        probability_min: Lowest of their probabilities.
         head: Text before the ids, left over from a spelled marker.
         tail: Text behind the ids, likewise.
         is_miscounted: Whether the model, which nothing holds to one section per page, wrote another
@@ -52,9 +51,8 @@ class Section:
     prefill_seconds: float = 0.0
     decode_seconds: float = 0.0
     token_ids: list[int] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
     output_tokens: int = 0
-    probability_sum: float = 0.0
-    probability_min: float = 1.0
     head: str = ""
     tail: str = ""
     is_miscounted: bool = False
@@ -64,9 +62,12 @@ class Section:
     def append(self, token_id: int, probability: float) -> None:
         """Add one generated token."""
         self.token_ids.append(token_id)
+        self.probabilities.append(probability)
         self.output_tokens += 1
-        self.probability_sum += probability
-        self.probability_min = min(self.probability_min, probability)
+
+    def cut(self, num_tokens: int) -> None:
+        """Keep the first `num_tokens` tokens of the transcript only."""
+        del self.token_ids[num_tokens:], self.probabilities[num_tokens:]
 
     def fail(self, message: str) -> None:
         """End the section as one that could not be transcribed."""
@@ -226,7 +227,7 @@ class Sequence:
         if guard is not None and guard.due(section.output_tokens):
             loop = guard.find(section.token_ids)
             if loop is not None:
-                del section.token_ids[len(section.token_ids) - loop.span + loop.period :]
+                section.cut(len(section.token_ids) - loop.span + loop.period)
                 return FinishReason.LOOP
         if section.output_tokens >= self._limits.max_tokens_per_page:
             return FinishReason.LENGTH
@@ -234,14 +235,14 @@ class Sequence:
 
     def _cross(self, border: Border, token_id: int) -> list[Section]:
         section = self.section
-        del section.token_ids[-border.num_ids :]
+        section.cut(len(section.token_ids) - border.num_ids)
         section.tail = border.before
         self._markers += 1
         self._feed(token_id)
         self.token += 1
         if self._markers == 1:
             # What precedes the first marker belongs to no page.
-            section.token_ids.clear()
+            section.cut(0)
             section.tail, section.head = "", border.after
             return []
         section.finish = FinishReason.EOS

@@ -7,7 +7,7 @@ import json
 import math
 
 from ocrcli import __version__
-from ocrcli.document import Block, Document, Notice, Page, PageStatus, Source
+from ocrcli.document import Block, Confidence, Document, Notice, Page, PageStatus, Source
 from ocrcli.errors import OcrError, json_text
 
 SCHEMA = "ocrcli/1"
@@ -44,7 +44,7 @@ class JsonLinesWriter:
 
 
 def _page_object(source: Source, page: Page) -> dict[str, object]:
-    facts, confidence = page.facts, page.confidence
+    facts = page.facts
     return {
         "schema": SCHEMA,
         "type": "page",
@@ -67,8 +67,7 @@ def _page_object(source: Source, page: Page) -> dict[str, object]:
         "markdown": page.markdown,
         "raw": page.markup,
         "blocks": [_block(block, order) for order, block in enumerate(page.blocks, start=1)],
-        "confidence": confidence
-        and {"mean": _number(confidence.mean), "min": _number(confidence.min)},
+        "confidence": _confidence(page.confidence),
         "tokens": {"prompt": page.tokens.prompt, "output": page.tokens.output},
         "seconds": {
             "render": _number(page.seconds.render),
@@ -89,7 +88,14 @@ def _block(block: Block, order: int) -> dict[str, object]:
         "order": order,
         "text": block.text,
         "html": block.html,
+        "confidence": _confidence(block.confidence),
     }
+
+
+def _confidence(confidence: Confidence | None) -> dict[str, float] | None:
+    if confidence is None:
+        return None
+    return {"mean": _number(confidence.mean), "min": _number(confidence.min)}
 
 
 def _document_object(document: Document) -> dict[str, object]:

@@ -37,6 +37,7 @@ _COUNT: _Schema = {"type": "integer", "minimum": 0}
 _AMOUNT: _Schema = {"type": "number", "minimum": 0}
 _SHARE: _Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _HASH: _Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_CONFIDENCE = _optional(_object(mean=_SHARE, min=_SHARE))
 _NOTICES = _list(_object(code=_TEXT, detail=_TEXT))
 
 
@@ -52,6 +53,7 @@ def _page() -> _Schema:
         order={"type": "integer", "minimum": 1},
         text=_TEXT,
         html=_NAME,
+        confidence=_CONFIDENCE,
     )
     return _object(
         **_head("page"),
@@ -73,7 +75,7 @@ def _page() -> _Schema:
         markdown=_TEXT,
         raw=_TEXT,
         blocks=_list(block),
-        confidence=_optional(_object(mean=_SHARE, min=_SHARE)),
+        confidence=_CONFIDENCE,
         tokens=_object(prompt=_COUNT, output=_COUNT),
         seconds=_object(render=_AMOUNT, encode=_AMOUNT, prefill=_AMOUNT, decode=_AMOUNT),
         mode={"enum": ["page", "onepass", "text-layer"]},

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ocrcli.blocks import clean_text, parse_markup
-from ocrcli.document import BlockType
+from ocrcli.confidence import TokenTrace
+from ocrcli.document import BlockType, Confidence
 
 
 def parse(markup):
@@ -137,3 +138,40 @@ def test_superscripts_are_not_flattened():
 def test_no_markup_whatever_raises(markup):
     for block in parse(markup).blocks:
         assert "\x0c" not in block.text
+
+
+def traced(*tokens):
+    """Return the markup and the trace of tokens, given as text and probability."""
+    ends, markup = [], ""
+    for text, _ in tokens:
+        markup += text
+        ends.append(len(markup))
+    return markup, TokenTrace(tuple(ends), tuple(probability for _, probability in tokens))
+
+
+def test_block_is_as_sure_as_the_tokens_of_its_text():
+    markup, trace = traced(
+        ("<|det|>", 0.1),
+        ("text [1, 2, 3, 4]", 0.2),
+        ("<|/det|>", 0.3),
+        ("One", 1.0),
+        ("\n", 0.5),
+        ("<|det|>image [1, 2, 3, 4]", 0.6),
+        ("<|/det|>", 0.8),
+        ("<|det|>text [1, 2<|/det|>", 0.1),
+        ("broken", 0.7),
+    )
+    one, image, broken = parse_markup(markup, 9, 9, trace=trace).blocks
+    assert (one.text, one.confidence) == ("One", Confidence(0.75, 0.5))
+    assert (image.text, image.confidence) == ("", Confidence(0.7, 0.6))
+    assert (broken.text, broken.confidence) == ("broken", Confidence(0.7, 0.7))
+
+
+def test_text_outside_blocks_has_a_confidence_too():
+    markup, trace = traced(("<PAGE>", 0.1), ("Loose", 0.3), ("<|det|>text [1, 2, 3, 4]", 0.9))
+    loose, _ = parse_markup(markup, 9, 9, trace=trace).blocks
+    assert (loose.text, loose.confidence.mean) == ("Loose", pytest.approx(0.2))
+
+
+def test_without_a_trace_blocks_have_no_confidence():
+    assert parse("<|det|>text [1, 2, 3, 4]<|/det|>One").blocks[0].confidence is None

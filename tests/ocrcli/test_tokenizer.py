@@ -114,6 +114,25 @@ def test_broken_characters_become_replacement_characters(tokenizer: Tokenizer) -
     assert tokenizer.decode([*ids[:-1], tokenizer.page_id]) == "\ufffd<PAGE>"
 
 
+def test_ends_tell_which_characters_an_id_wrote(tokenizer: Tokenizer) -> None:
+    header = tokenizer.encode_det("text", (1, 2, 3, 4))
+    half = tokenizer.encode("漢")
+    cell = tokenizer.encode_tag("<td>", columns=2)
+    ids = [*header, *tokenizer.encode("a"), *half, *cell, -1, *half[:-1]]
+    markup, ends = tokenizer.decode_with_ends(ids)
+    assert markup == tokenizer.decode(ids)
+    assert markup == '<|det|>text [1, 2, 3, 4]<|/det|>a漢<td colspan="2">\ufffd'
+    assert len(ends) == len(ids)
+    assert ends == sorted(ends)
+    # A header is written as a whole, a character by its last byte.
+    place = {text: markup.index(text) + len(text) for text in ("4]", "/det|>", "a", "漢", '2">')}
+    wanted = [place["4]"]] * 6 + [place["/det|>"], place["a"]]
+    wanted += [place["a"]] * (len(half) - 1) + [place["漢"]] + [place['2">']] * 4
+    assert ends[: len(wanted)] == wanted
+    assert ends[-1] == len(markup)
+    assert tokenizer.decode_with_ends([]) == ("", [])
+
+
 def test_unknown_names_are_refused_with_the_choices(tokenizer: Tokenizer) -> None:
     with pytest.raises(ValueError, match="label must be one of .*'aside'.*got 'heading'"):
         tokenizer.encode_det("heading", (0, 0, 1, 1))

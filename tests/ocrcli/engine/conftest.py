@@ -96,8 +96,9 @@ class DigitCodec:
     def encode(self, text: str) -> list[int]:
         return [10 + len(word) for word in text.split()]
 
-    def decode(self, ids: list[int]) -> str:
-        return " ".join(map(str, ids))
+    def decode_with_ends(self, ids: list[int]) -> tuple[str, list[int]]:
+        text = " ".join(map(str, ids))
+        return text, [len(" ".join(map(str, ids[: n + 1]))) for n in range(len(ids))]
 
 
 @dataclass

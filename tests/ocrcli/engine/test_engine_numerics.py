@@ -19,8 +19,7 @@ def outcome(result):
     return (
         result.token_ids,
         result.finish,
-        result.confidence_mean,
-        result.confidence_min,
+        result.trace,
         result.prompt_tokens,
     )
 

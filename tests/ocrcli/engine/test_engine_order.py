@@ -1,11 +1,11 @@
 """Scheduling, with a model that writes given ids."""
 
-import math
 import time
 
 import pytest
 import torch
 
+from ocrcli.confidence import TokenTrace
 from ocrcli.engine import Engine, FinishReason, GenerationLimits
 
 EOS = 2
@@ -37,7 +37,8 @@ def test_markup_holds_neither_marker_nor_end(kit):
     assert result.token_ids == (11, 12)
     assert result.markup == "11 12"
     assert result.prompt_tokens == 10
-    assert 0.9 < result.confidence_min <= result.confidence_mean <= 1.0
+    assert result.trace.ends == (2, 5)
+    assert all(0.9 < probability <= 1.0 for probability in result.trace.probabilities)
     assert min(result.seconds.encode, result.seconds.prefill, result.seconds.decode) > 0
 
 
@@ -101,6 +102,8 @@ def test_a_loop_is_stopped_and_cut_after_its_first_repetition(kit):
     (result,) = engine.transcribe([kit.ScriptPage(1, 0)])
     assert result.finish is FinishReason.LOOP
     assert list(result.token_ids) == start + unit
+    assert len(result.trace.probabilities) == len(result.token_ids)
+    assert result.trace.ends[-1] == len(result.markup)
     assert len(start) + 200 <= result.output_tokens <= len(start) + 200 + 16
 
 
@@ -128,7 +131,7 @@ def test_a_failing_page_is_reported_and_does_not_stop_the_others(kit):
     assert [r.finish for r in results] == ["eos", "error", "eos", "eos"]
     failed = results[1]
     assert failed.error == "OSError: page 7 is unreadable"
-    assert (failed.markup, failed.output_tokens, failed.confidence_mean) == ("", 0, 0.0)
+    assert (failed.markup, failed.output_tokens, failed.trace) == ("", 0, TokenTrace())
     assert engine.cache_blocks == 0
 
 
@@ -169,7 +172,7 @@ def test_scores_that_are_not_finite_end_that_page_only(kit):
     bad, good = engine.transcribe([kit.ScriptPage(1, 0), kit.ScriptPage(2, 1)])
     assert (bad.finish, bad.token_ids) == (FinishReason.ERROR, ())
     assert "not finite" in bad.error
-    assert not math.isnan(bad.confidence_mean)
+    assert bad.trace == TokenTrace()
     assert (good.finish, good.output_tokens) == (FinishReason.EOS, 40)
 
 

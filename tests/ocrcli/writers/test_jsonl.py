@@ -4,6 +4,7 @@ import json
 
 from ocrcli import __version__
 from ocrcli.blocks import parse_markup
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import (
     Confidence,
     Document,
@@ -29,12 +30,14 @@ def parsed(line):
 
 
 def test_page_object():
+    markup = "<|det|>title [0, 0, 999, 999]<|/det|>é\nx"
+    trace = TokenTrace((37, 39, 40), (0.25, 0.5, 1.0))
     page = Page(
         3,
         PageStatus.OK,
         text="é\nx",
         markdown="é x",
-        blocks=parse_markup("<|det|>title [0, 0, 999, 999]<|/det|>é\nx", 612, 792).blocks,
+        blocks=parse_markup(markup, 612, 792, trace=trace).blocks,
         facts=PageFacts(3, "iii", 612.0, 792.0, 990, 1280, 116.4, 90, 990 * 64),
         warnings=(Notice("downscaled", "small"),),
         tokens=TokenCounts(1200, 640),
@@ -72,6 +75,7 @@ def test_page_object():
                 "order": 1,
                 "text": "é\nx",
                 "html": None,
+                "confidence": {"mean": 0.75, "min": 0.5},
             }
         ],
         "confidence": {"mean": 0.98, "min": 0.5},

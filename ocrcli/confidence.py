@@ -1,0 +1,59 @@
+"""How sure a model was of what it wrote, token by token, and so of any part of it."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from ocrcli.document import Confidence
+
+
+@dataclass(frozen=True)
+class TokenTrace:
+    """The tokens of a markup, in order.
+
+    Attributes:
+        ends: Where each token's text ends in the markup, in characters, never falling.
+        probabilities: What the model gave each token, 0 to 1.
+
+    Raises:
+        ValueError: There is not one end for every probability.
+    """
+
+    ends: tuple[int, ...] = ()
+    probabilities: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that both have one length."""
+        if len(self.ends) != len(self.probabilities):
+            raise ValueError(
+                f"ends and probabilities must have one length, got {len(self.ends)} and "
+                f"{len(self.probabilities)}"
+            )
+
+    @property
+    def confidence(self) -> Confidence | None:
+        """Mean and minimum over all tokens, or None if there is none."""
+        return _confidence(self.probabilities)
+
+    def between(self, start: int, end: int) -> Confidence | None:
+        """Return mean and minimum over the tokens that end inside a part of the markup.
+
+        Args:
+            start: First character of the part.
+            end: Character after its last one.
+
+        Returns:
+            None if no token ends there.
+
+        Example:
+            >>> TokenTrace((2, 5, 9), (0.5, 0.75, 0.25)).between(2, 9)
+            Confidence(mean=0.5, min=0.25)
+        """
+        return _confidence(
+            self.probabilities[bisect_right(self.ends, start) : bisect_right(self.ends, end)]
+        )
+
+
+def _confidence(probabilities: tuple[float, ...]) -> Confidence | None:
+    if not probabilities:
+        return None
+    return Confidence(sum(probabilities) / len(probabilities), min(probabilities))
