@@ -1,11 +1,15 @@
-"""What `ocrcli models info` shows: a model's files, its own description and its settings."""
+"""What `ocrcli models info` shows: a model's files, what it reads and its settings."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
 from ocrcli.errors import ModelError
 from ocrcli.hub import local_model
+
+READS_FILE = "reads.json"
+"""File beside a model's weights that says what it was taught: names, each with a text or a list."""
 
 
 def describe_model(path: Path | None) -> str:
@@ -36,6 +40,7 @@ def describe_model(path: Path | None) -> str:
             f"bytes: {file.size}",
             *(f"about.{key}: {value}" for key, value in sorted(file.metadata.items())),
         ]
+    lines += _reads(files.config.with_name(READS_FILE))
     lines += [f"warning: unknown setting {key}" for key in config.unknown_keys]
     lines += _flat("config", asdict(config))
     lines += _flat(
@@ -124,6 +129,21 @@ def verify_model(path: Path | None) -> str:
     lines += [f"sha256: {file.sha256}  {file.path.name}" for file in weights]
     lines += [f"warning: unknown setting {key}" for key in loaded.config.unknown_keys]
     return "\n".join([*lines, "verified: all tensors are there and fit"])
+
+
+def _reads(path: Path) -> Iterator[str]:
+    """Yield what a model says of its reading; nothing if it says nothing."""
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(fields, dict):
+            raise ValueError(f"must hold an object, got {type(fields).__name__}")
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot be used: {error}", source=str(path)) from error
+    for key, value in fields.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else value
+        yield f"reads.{key}: {text}"
 
 
 def _flat(name: str, values: Mapping[str, object]) -> Iterator[str]:
