@@ -50,10 +50,17 @@ _TEXT_TABLE = _CONTROL_TABLE | {ord(ligature): text for ligature, text in _LIGAT
 
 @dataclass(frozen=True)
 class ParsedPage:
-    """Blocks in reading order, and what was wrong with the markup."""
+    """A page's markup, understood.
+
+    Attributes:
+        blocks: Blocks in reading order.
+        warnings: What was wrong with the markup.
+        text_trace: The tokens of the blocks' text, without those of their headers.
+    """
 
     blocks: tuple[Block, ...]
     warnings: tuple[Notice, ...]
+    text_trace: TokenTrace = TokenTrace()
 
 
 def parse_markup(
@@ -82,7 +89,7 @@ def parse_markup(
         'Hello'
     """
     found: list[Notice] = []
-    trace = trace or TokenTrace()
+    trace, text_trace = trace or TokenTrace(), TokenTrace()
     blocks = []
     for start, end in _pieces(markup):
         if start == 0:
@@ -91,11 +98,12 @@ def parse_markup(
             block, text_start = _headed(markup[start:end], found, raw)
         if block is None:
             continue
-        text_or_all = start + text_start if block.text else start
+        tokens = trace.part(start + text_start if block.text else start, end)
+        if block.text:
+            text_trace += tokens
         bbox = block.box and _to_points(block.box, width_pt, height_pt, rotation)
-        confidence = trace.between(text_or_all, end)
-        blocks.append(replace(block, bbox=bbox, confidence=confidence))
-    return ParsedPage(tuple(blocks), _once(found))
+        blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence))
+    return ParsedPage(tuple(blocks), _once(found), text_trace)
 
 
 def _pieces(markup: str) -> Iterator[tuple[int, int]]:

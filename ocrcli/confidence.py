@@ -32,28 +32,25 @@ class TokenTrace:
     @property
     def confidence(self) -> Confidence | None:
         """Mean and minimum over all tokens, or None if there is none."""
-        return _confidence(self.probabilities)
+        if not self.probabilities:
+            return None
+        mean = sum(self.probabilities) / len(self.probabilities)
+        return Confidence(mean, min(self.probabilities))
 
-    def between(self, start: int, end: int) -> Confidence | None:
-        """Return mean and minimum over the tokens that end inside a part of the markup.
+    def part(self, start: int, end: int) -> "TokenTrace":
+        """Return the tokens that end inside a part of the markup.
 
         Args:
             start: First character of the part.
             end: Character after its last one.
 
-        Returns:
-            None if no token ends there.
-
         Example:
-            >>> TokenTrace((2, 5, 9), (0.5, 0.75, 0.25)).between(2, 9)
+            >>> TokenTrace((2, 5, 9), (0.5, 0.75, 0.25)).part(2, 9).confidence
             Confidence(mean=0.5, min=0.25)
         """
-        return _confidence(
-            self.probabilities[bisect_right(self.ends, start) : bisect_right(self.ends, end)]
-        )
+        first, last = bisect_right(self.ends, start), bisect_right(self.ends, end)
+        return TokenTrace(self.ends[first:last], self.probabilities[first:last])
 
-
-def _confidence(probabilities: tuple[float, ...]) -> Confidence | None:
-    if not probabilities:
-        return None
-    return Confidence(sum(probabilities) / len(probabilities), min(probabilities))
+    def __add__(self, other: "TokenTrace") -> "TokenTrace":
+        """Return these tokens and those of a later part."""
+        return TokenTrace(self.ends + other.ends, self.probabilities + other.probabilities)

@@ -161,10 +161,12 @@ def test_block_is_as_sure_as_the_tokens_of_its_text():
         ("<|det|>text [1, 2<|/det|>", 0.1),
         ("broken", 0.7),
     )
-    one, image, broken = parse_markup(markup, 9, 9, trace=trace).blocks
+    parsed = parse_markup(markup, 9, 9, trace=trace)
+    one, image, broken = parsed.blocks
     assert (one.text, one.confidence) == ("One", Confidence(0.75, 0.5))
     assert (image.text, image.confidence) == ("", Confidence(0.7, 0.6))
     assert (broken.text, broken.confidence) == ("broken", Confidence(0.7, 0.7))
+    assert parsed.text_trace.probabilities == (1.0, 0.5, 0.7)
 
 
 def test_text_outside_blocks_has_a_confidence_too():

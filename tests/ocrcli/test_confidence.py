@@ -25,7 +25,11 @@ def test_whole_text():
     ],
 )
 def test_part_holds_the_tokens_that_end_in_it(start, end, expected):
-    assert TRACE.between(start, end) == expected
+    assert TRACE.part(start, end).confidence == expected
+
+
+def test_parts_add_up():
+    assert TRACE.part(0, 3) + TRACE.part(3, 10) == TRACE
 
 
 def test_lengths_must_agree():
