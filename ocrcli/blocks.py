@@ -106,6 +106,25 @@ def parse_markup(
     return ParsedPage(tuple(blocks), _once(found), text_trace)
 
 
+def without_text(markup: str) -> str:
+    r"""Return markup with only those of its blocks that have no text, such as figures.
+
+    Args:
+        markup: What the model wrote.
+
+    Example:
+        >>> without_text("<|det|>image [0, 0, 9, 9]<|/det|>\n<|det|>text [0, 0, 9, 9]<|/det|>a")
+        '<|det|>image [0, 0, 9, 9]<|/det|>'
+    """
+    kept = []
+    for start, end in _pieces(markup):
+        if start:
+            block, text_start = _headed(markup[start:end], [], True)
+            if block is not None and not block.text:
+                kept.append(f"{_DET}{markup[start : start + text_start]}")
+    return "\n".join(kept)
+
+
 def _pieces(markup: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of what stands before the first marker of a block and after each."""
     start = 0

@@ -7,7 +7,8 @@ page and the model's own confidence.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ocrcli.blocks import MAX_COORDINATE, parse_markup
+from ocrcli.blocks import MAX_COORDINATE, ParsedPage, parse_markup, without_text
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import (
     Block,
     BlockType,
@@ -35,8 +36,17 @@ MIN_INK_PIXELS = 24
 INK_PER_CHARACTER = 4
 """Pixels of ink that the smallest legible character leaves at least."""
 
-MIN_CONFIDENCE = 0.5
-"""Mean token probability below which a transcript is taken for guesswork."""
+MIN_CONFIDENCE = 0.85
+"""Mean probability of the text's tokens below which a transcript is taken for guesswork.
+
+Fitted by `models/small/training/limits.py`.
+"""
+
+MIN_KEPT_CONFIDENCE = 0.65
+"""The same for a short text, below which it is taken for an invention and not kept."""
+
+MAX_INVENTED_CHARACTERS = 400
+"""Longest text that is dropped as an invention; there is something to a longer one."""
 
 MAX_UNREAD_SHARE = 0.04
 """Share of a page's ink outside every block above which part of the page may have been missed."""
@@ -144,23 +154,30 @@ def finished_page(
         message = result.error or "the model failed on this page"
         return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
     style = style or TextStyle()
+    markup = result.markup
     parsed = parse_markup(
-        result.markup,
+        markup,
         facts.width_pt,
         facts.height_pt,
         raw=style.raw,
         rotation=result.rotation,
         trace=result.trace,
     )
-    text = page_text(parsed.blocks)
-    status, doubts = _verdict(facts, result, text, parsed.blocks)
-    notices = (*_turned(result.rotation), *_second_look(attempts))
+    dropped = _invented(parsed)
+    if dropped:
+        markup = without_text(markup)
+        blocks = tuple(block for block in parsed.blocks if not block.text)
+        parsed = ParsedPage(blocks, parsed.warnings)
+    status, doubts = _verdict(facts, result, parsed, dropped)
+    # Where nothing was read, nobody can tell which way up the page lies.
+    rotation = result.rotation if parsed.blocks else 0
+    notices = (*_turned(rotation), *_second_look(attempts))
     return Page(
         page_number=facts.page_number,
         status=status,
         text=page_text(parsed.blocks, style),
         markdown=page_markdown(parsed.blocks, style),
-        markup=result.markup,
+        markup=markup,
         blocks=parsed.blocks,
         facts=facts,
         warnings=(*facts.warnings, *parsed.warnings, *notices, *doubts),
@@ -170,7 +187,7 @@ def finished_page(
         ),
         confidence=result.trace.confidence,
         attempts=attempts,
-        rotation=result.rotation,
+        rotation=rotation,
     )
 
 
@@ -224,17 +241,37 @@ def _second_look(attempts: int) -> tuple[Notice, ...]:
     return (Notice("read_twice", detail),) if attempts > 1 else ()
 
 
+def _invented(parsed: ParsedPage) -> list[Notice]:
+    """Say why a text is not kept: it is short, and the model did not believe in it."""
+    signs = _signs(page_text(parsed.blocks))
+    confidence = parsed.text_trace.confidence
+    if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
+        return []
+    if confidence.mean >= MIN_KEPT_CONFIDENCE:
+        return []
+    detail = f"{signs} characters with a mean confidence of {confidence.mean:.2f} were dropped"
+    return [Notice("text_dropped", detail)]
+
+
+def _signs(text: str) -> int:
+    return sum(not sign.isspace() for sign in text)
+
+
 def _verdict(
-    facts: PageFacts, result: "PageResult", text: str, blocks: tuple[Block, ...]
+    facts: PageFacts, result: "PageResult", parsed: ParsedPage, dropped: list[Notice]
 ) -> tuple[PageStatus, list[Notice]]:
     if result.finish == "length":
         detail = f"the page was cut after {result.output_tokens} tokens"
-        return PageStatus.TRUNCATED, [Notice("truncated", detail)]
+        return PageStatus.TRUNCATED, [*dropped, Notice("truncated", detail)]
     if result.finish == "loop":
-        return PageStatus.LOOP, [Notice("loop", "the text began to repeat itself and was cut")]
-    if not text and not any(block.type is BlockType.FIGURE for block in blocks):
-        return PageStatus.EMPTY, [Notice("empty", "nothing was recognised on a page with ink")]
-    doubts = _doubts(facts, result, text) + _unread(facts, blocks, result.rotation)
+        detail = "the text began to repeat itself and was cut"
+        return PageStatus.LOOP, [*dropped, Notice("loop", detail)]
+    text = page_text(parsed.blocks)
+    if not text and not any(block.type is BlockType.FIGURE for block in parsed.blocks):
+        detail = "nothing was recognised on a page with ink"
+        return PageStatus.EMPTY, [*dropped, Notice("empty", detail)]
+    doubts = dropped + _doubts(facts, text, parsed.text_trace)
+    doubts += _unread(facts, parsed.blocks, result.rotation)
     return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
 
 
@@ -243,14 +280,13 @@ def _is_damaged(facts: PageFacts) -> bool:
     return any(notice.code == "damaged_content" for notice in facts.warnings)
 
 
-def _doubts(facts: PageFacts, result: "PageResult", text: str) -> list[Notice]:
+def _doubts(facts: PageFacts, text: str, trace: TokenTrace) -> list[Notice]:
     doubts = []
-    characters = sum(not character.isspace() for character in text)
-    if characters * INK_PER_CHARACTER > facts.ink_pixels:
+    if _signs(text) * INK_PER_CHARACTER > facts.ink_pixels:
         doubts.append(Notice("more_text_than_ink", "there is more text than the page has ink for"))
-    confidence = result.trace.confidence
+    confidence = trace.confidence
     if confidence is not None and confidence.mean < MIN_CONFIDENCE:
-        detail = f"the mean confidence is only {confidence.mean:.2f}"
+        detail = f"the text's mean confidence is only {confidence.mean:.2f}"
         doubts.append(Notice("low_confidence", detail))
     return doubts
 

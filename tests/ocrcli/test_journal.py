@@ -22,7 +22,7 @@ def reopened(path):
 def test_page_survives_whole(fakes, tmp_path):
     path = tmp_path / ".a.txt.journal"
     result = fakes.result(1, MARKUP, rotation=90)
-    probabilities = tuple(1 / (n + 3) for n in range(len(MARKUP)))
+    probabilities = tuple(1 - n / 1000 for n in range(len(MARKUP)))
     trace = TokenTrace(tuple(range(1, len(MARKUP) + 1)), probabilities)
     page = finished_page(FACTS, replace(result, trace=trace))
     assert len({block.confidence for block in page.blocks}) == 2

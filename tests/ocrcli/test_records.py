@@ -7,7 +7,15 @@ import pytest
 
 from ocrcli.document import Notice, PageFacts, PageFailure, PageStatus
 from ocrcli.ink import ink_map
-from ocrcli.records import blank_page, failed_page, finished_page, is_blank
+from ocrcli.records import (
+    MAX_INVENTED_CHARACTERS,
+    MIN_CONFIDENCE,
+    MIN_KEPT_CONFIDENCE,
+    blank_page,
+    failed_page,
+    finished_page,
+    is_blank,
+)
 
 FACTS = PageFacts(
     4,
@@ -50,6 +58,13 @@ def test_nothing_read_on_a_page_with_ink_is_empty(fakes, markup):
     assert finished_page(FACTS, fakes.result(4, markup)).status is PageStatus.EMPTY
 
 
+def test_turned_page_says_so_where_something_was_read(fakes):
+    page = finished_page(FACTS, fakes.result(4, fakes.block("Hello"), rotation=270))
+    assert (page.rotation, codes(page)) == (270, ["inverted", "rotated"])
+    empty = finished_page(FACTS, fakes.result(4, "", rotation=270))
+    assert (empty.rotation, codes(empty)) == (0, ["inverted", "empty"])
+
+
 def test_page_with_a_figure_alone_is_ok(fakes):
     assert finished_page(FACTS, fakes.result(4, fakes.block("", "image"))).status is PageStatus.OK
 
@@ -61,10 +76,46 @@ def test_more_text_than_ink_is_suspect(fakes):
     assert codes(page) == ["more_text_than_ink"]
 
 
-def test_low_confidence_is_suspect(fakes):
-    page = finished_page(FACTS, fakes.result(4, fakes.block("guess"), confidence=0.3))
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        ("half a guess", MIN_CONFIDENCE - 0.01),
+        ("a long guess " * MAX_INVENTED_CHARACTERS, MIN_KEPT_CONFIDENCE - 0.01),
+    ],
+)
+def test_low_confidence_is_suspect(fakes, text, confidence):
+    page = finished_page(
+        replace(FACTS, ink_pixels=10**6), fakes.result(4, fakes.block(text), confidence=confidence)
+    )
     assert page.status is PageStatus.SUSPECT
     assert codes(page) == ["inverted", "low_confidence"]
+    assert page.text == text.strip()
+
+
+def test_short_text_that_the_model_did_not_believe_in_is_dropped(fakes):
+    confidence = MIN_KEPT_CONFIDENCE - 0.01
+    page = finished_page(FACTS, fakes.result(4, fakes.block("guess"), confidence=confidence))
+    assert page.status is PageStatus.EMPTY
+    assert codes(page) == ["inverted", "text_dropped", "empty"]
+    assert (
+        page.warnings[1].detail
+        == f"5 characters with a mean confidence of {confidence:.2f} were dropped"
+    )
+    assert (page.text, page.markdown, page.markup, page.blocks) == ("", "", "", ())
+
+
+def test_figures_stay_when_text_is_dropped(fakes):
+    figure = fakes.block("", "image")
+    markup = f"{figure}\n{fakes.block('guess')}"
+    page = finished_page(FACTS, fakes.result(4, markup, confidence=0.3))
+    assert page.status is PageStatus.SUSPECT
+    assert (page.markup, page.text) == (figure, "")
+    assert [block.type for block in page.blocks] == ["figure"]
+
+
+def test_confidence_of_boxes_raises_no_doubt(fakes):
+    page = finished_page(FACTS, fakes.result(4, fakes.block("", "image"), confidence=0.1))
+    assert page.status is PageStatus.OK
 
 
 def test_error_of_the_engine_is_an_error_page(fakes):
@@ -110,6 +161,20 @@ def test_ink_inside_the_blocks_raises_no_doubt(fakes):
         "<|det|>text [100, 75, 640, 100]<|/det|>First\n<|det|>text [100, 850, 170, 880]<|/det|>Last"
     )
     assert finished_page(ink_in_two_places(), fakes.result(4, markup)).status is PageStatus.OK
+
+
+def test_ink_is_looked_for_where_the_page_was_turned_from(fakes):
+    """A box at the turned page's left edge lies at the displayed page's lower one."""
+    bottom = finished_page(
+        ink_in_two_places(),
+        fakes.result(4, "<|det|>text [80, 100, 180, 180]<|/det|>Last", rotation=90),
+    )
+    top = finished_page(
+        ink_in_two_places(),
+        fakes.result(4, "<|det|>text [890, 100, 930, 640]<|/det|>First", rotation=90),
+    )
+    assert bottom.warnings[-1].detail.startswith("91%")
+    assert top.warnings[-1].detail.startswith("9%")
 
 
 def test_blocks_without_a_place_raise_no_doubt(fakes):
