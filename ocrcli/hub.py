@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ocrcli.errors import ModelError
+from ocrcli.paths import Kind, kind_of
 
 WANTED = (
     "config.json",
@@ -45,7 +46,7 @@ def local_model(model: Path | None, say: Callable[[str], None] | None = None) ->
     Raises:
         ModelError: There is no such model, or it cannot be fetched.
     """
-    if model is None or model.exists():
+    if model is None or kind_of(model) is not Kind.ABSENT:
         return model
     name = _NAME.fullmatch(str(model))
     if name is None:

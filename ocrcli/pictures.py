@@ -121,7 +121,7 @@ class PictureFile:
     def load(
         self, page_index: int, size: PageSize
     ) -> tuple[Pixels, float, tuple[float, float], tuple[Notice, ...]]:
-        """Return a page's grey values, dots per inch, width and height in points, and notices.
+        """Return a page's pixels, dots per inch, width and height in points, and notices.
 
         Args:
             page_index: The page, from 0.

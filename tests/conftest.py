@@ -90,7 +90,11 @@ def run_process() -> Callable[..., CommandResult]:
     """Run the command in a process of its own."""
 
     def run(
-        *arguments: str | Path, stdin: str = "", cwd: Path | None = None, **variables: str
+        *arguments: str | Path,
+        stdin: str = "",
+        cwd: Path | None = None,
+        timeout: float = 300,
+        **variables: str,
     ) -> CommandResult:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "ocrcli", *map(str, arguments)],
@@ -98,7 +102,7 @@ def run_process() -> Callable[..., CommandResult]:
             capture_output=True,
             cwd=cwd,
             env=_environment(variables),
-            timeout=300,
+            timeout=timeout,
             check=False,
         )
         return CommandResult(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -75,8 +75,14 @@ class UnlimitedOcr(nn.Module):
             )
 
     def use_page_id(self, page: int) -> None:
-        """Take the id of `<PAGE>` from outside, for a configuration that does not name it."""
-        self.config = replace(self.config, tokens=replace(self.config.tokens, page=page))
+        """Take the id of `<PAGE>` from outside, for a configuration that does not name it.
+
+        Raises:
+            ConfigError: The embedding has no row for it, or it means something else already.
+        """
+        tokens = replace(self.config.tokens, page=page)
+        tokens.check(self.config.decoder.vocab_size)
+        self.config = replace(self.config, tokens=tokens)
 
     def use_sparse(self, sparse: SparseConfig) -> None:
         """Go on with other attention settings of the same geometry; only for "dash" attention.
