@@ -1,7 +1,8 @@
 """Turns trained weights into the file that ships: int8 matrices with a scale per output row.
 
 `python -m ocrcli.models.small.training.export PART... --out FILE` takes the parts that `train.py`
-wrote, leaves the auxiliary head out, and notes in the file's header what it was made from.
+wrote, leaves the auxiliary head out, and notes in the file's header what it was made from. The head
+goes into a file of its own, `--head FILE`, so that a later run can go on from what ships.
 """
 
 import argparse
@@ -72,11 +73,16 @@ def provenance(folder: Path) -> dict[str, str]:
     }
 
 
+def _ships(name: str) -> bool:
+    return name.startswith(_MODEL_PREFIX)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Parse the command line and export."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", type=Path, nargs="+", help="weights-*.safetensors of a run")
     parser.add_argument("--out", type=Path, required=True, help="the safetensors file to write")
+    parser.add_argument("--head", type=Path, help="where the auxiliary head goes, in bfloat16")
     arguments = parser.parse_args(argv)
     weights: dict[str, Tensor] = {}
     for part in arguments.parts:
@@ -84,8 +90,11 @@ def main(argv: list[str] | None = None) -> None:
     shipped = {
         name.removeprefix(_MODEL_PREFIX): value
         for name, value in weights.items()
-        if name.startswith(_MODEL_PREFIX)
+        if _ships(name)
     }
+    if arguments.head:
+        head = {name: value for name, value in weights.items() if not _ships(name)}
+        save_file(head, arguments.head, metadata={"format": "pt"})
     digest = export(shipped, arguments.out, provenance(Path(__file__).resolve().parent.parent))
     sys.stdout.write(f"{digest}  {arguments.out}\n")
 
