@@ -36,7 +36,7 @@ MIN_INK_PIXELS = 24
 INK_PER_CHARACTER = 4
 """Pixels of ink that the smallest legible character leaves at least."""
 
-MIN_CONFIDENCE = 0.85
+MIN_CONFIDENCE = 0.9
 """Mean probability of the text's tokens below which a transcript is taken for guesswork.
 
 Fitted by `models/small/training/limits.py`.

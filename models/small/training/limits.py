@@ -140,6 +140,7 @@ def _counts(names: Iterator[str]) -> dict[str, int]:
 
 def _reader(arguments: argparse.Namespace) -> Reader:
     from ocrcli.blocks import parse_markup
+    from ocrcli.document import PageImage
     from ocrcli.options import Device, Options
     from ocrcli.pages import open_pages
     from ocrcli.recogniser import ModelRecogniser
@@ -151,7 +152,7 @@ def _reader(arguments: argparse.Namespace) -> Reader:
 
     def read(file: Path) -> Iterator[Verdict]:
         with open_pages(file) as opened:
-            pages = list(opened)
+            pages = [page for page in opened if isinstance(page, PageImage)]
         inked = [page for page in pages if not is_blank(page.facts)]
         results = {result.page_number: result for result in recogniser.transcribe(inked)}
         for page in pages:

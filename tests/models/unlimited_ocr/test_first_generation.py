@@ -254,7 +254,11 @@ class Codec:
         return [11, 12, 13]
 
     def decode(self, ids):
-        return " ".join(map(str, ids))
+        return self.decode_with_ends(ids)[0]
+
+    def decode_with_ends(self, ids):
+        texts = [" ".join(map(str, ids[: count + 1])) for count in range(len(ids))]
+        return (texts[-1] if texts else ""), [len(text) for text in texts]
 
 
 class Endless:
@@ -262,6 +266,7 @@ class Endless:
 
     def __init__(self, model):
         self.config, self.parameters = model.config, model.parameters
+        self.has_orientation_head = False
         self.encode_image, self.encode_tiles = model.encode_image, model.encode_tiles
         self.embed_tokens, self.new_cache = model.embed_tokens, model.new_cache
         self._model = model

@@ -16,7 +16,14 @@ class Spelling:
         return [9]
 
     def decode(self, ids):
-        return "".join(PIECES.get(id_, "") for id_ in ids)
+        return self.decode_with_ends(ids)[0]
+
+    def decode_with_ends(self, ids):
+        text, ends = "", []
+        for id_ in ids:
+            text += PIECES.get(id_, "")
+            ends.append(len(text))
+        return text, ends
 
 
 @pytest.fixture
@@ -66,6 +73,8 @@ def test_sections_are_split_where_the_text_says_so(kit, engine_for):
     first, second = read(engine, kit, 0, 0)
     assert model.num_prefills == 1
     assert (first.markup, second.markup) == ("one.", "\ntwo")
+    # What a marker left over belongs to no token of its own.
+    assert (first.trace.ends, second.trace.ends) == ((3,), (4,))
     assert (first.finish, second.finish) == (FinishReason.EOS, FinishReason.EOS)
     assert engine.cache_blocks == 0
 
