@@ -82,11 +82,14 @@ def write_random_checkpoint(
     with torch.device("meta"):
         model = UnlimitedOcr(config)
     weight_map: dict[str, str] = {}
+    total = 0
     for index, shard in enumerate(_shards(model, seed, dtype, step), start=1):
         name = f"model-{index:05d}.safetensors"
         save_file(shard, folder / name, {"format": "pt"})
         weight_map |= dict.fromkeys(shard, name)
-    text = json.dumps({"weight_map": weight_map}, indent=2)
+        total += sum(values.nbytes for values in shard.values())
+    index = {"metadata": {"total_size": total}, "weight_map": weight_map}
+    text = json.dumps(index, indent=2)
     (folder / "model.safetensors.index.json").write_text(text + "\n")
 
 
