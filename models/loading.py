@@ -18,6 +18,7 @@ from ocrcli.models.checkpoint import (
     tensor_shapes,
     weights_metadata,
 )
+from ocrcli.models.layers.column_order import use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig, WeightFacts
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
@@ -142,6 +143,10 @@ def load_model(
         model = UnlimitedOcr(config).to(dtype)
         if int8:
             use_int8(model.model.layers, skipped=("router", "gate"))
+        if torch.device(device).type == "cpu" and not config.sparse.page_isolated:
+            use_column_order(model.model.layers)
+            if not config.decoder.tie_word_embeddings:
+                use_column_order(model.lm_head)
     model = model.to_empty(device=device)
     try:
         routes = placements(tensor_shapes(files.weights), config)

@@ -14,7 +14,7 @@ from ocrcli.errors import ExitCode, OcrError, UsageError
 from ocrcli.guard import print_error
 from ocrcli.info_commands import config, doctor, models, schema, show_model
 from ocrcli.interruption import Stopped
-from ocrcli.model_commands import calibrate_router
+from ocrcli.model_commands import calibrate_router, verify
 from ocrcli.paths import Kind, kind_of
 from ocrcli.streams import open_streams, settle_streams, undelivered
 from ocrcli.transcribe_command import transcribe
@@ -37,6 +37,7 @@ app = typer.Typer(
 )
 app.command(epilog=_EXIT_CODES)(transcribe)
 app.command("calibrate-router")(calibrate_router)
+app.command()(verify)
 app.command()(schema)
 app.command()(doctor)
 app.add_typer(models, name="models")

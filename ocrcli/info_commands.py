@@ -10,7 +10,7 @@ import typer
 
 from ocrcli.errors import ExitCode
 from ocrcli.guard import guarded
-from ocrcli.settings import key, resolve
+from ocrcli.settings import chosen_model, key, resolve
 from ocrcli.streams import write_stdout
 
 _ModelPath = Annotated[
@@ -37,7 +37,7 @@ def models_info(model: _ModelPath = None, verbose: _Verbosity = 0) -> int:
     def text() -> str:
         from ocrcli.model_info import describe_model
 
-        return describe_model(_chosen(model))
+        return describe_model(chosen_model(model))
 
     return _shown(text, verbose)
 
@@ -49,7 +49,7 @@ def models_list(verbose: _Verbosity = 0) -> int:
     def text() -> str:
         from ocrcli.model_info import list_models
 
-        return list_models(_chosen(None))
+        return list_models(chosen_model(None))
 
     return _shown(text, verbose)
 
@@ -61,7 +61,7 @@ def models_verify(model: _ModelPath = None, verbose: _Verbosity = 0) -> int:
     def text() -> str:
         from ocrcli.model_info import verify_model
 
-        return verify_model(_chosen(model))
+        return verify_model(chosen_model(model))
 
     return _shown(text, verbose)
 
@@ -72,7 +72,7 @@ def show_model() -> int:
     def text() -> str:
         from ocrcli.model_info import name_model
 
-        return name_model(_chosen(None))
+        return name_model(chosen_model(None))
 
     return _shown(text, 0)
 
@@ -110,16 +110,9 @@ def doctor(verbose: _Verbosity = 0) -> int:
     def text() -> str:
         from ocrcli.diagnosis import diagnosis
 
-        return diagnosis(_chosen(None))
+        return diagnosis(chosen_model(None))
 
     return _shown(text, verbose)
-
-
-def _chosen(model: Path | None) -> Path | None:
-    if model is not None:
-        return model
-    found = resolve({}, os.environ, Path())["model"].value
-    return found if isinstance(found, Path) else None
 
 
 def _value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Commands that measure a model: `calibrate-router`."""
+"""Commands that measure a model: `calibrate-router` and `verify`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,8 @@ import typer
 
 from ocrcli.errors import ExitCode
 from ocrcli.guard import guarded
-from ocrcli.options import Device
+from ocrcli.options import Device, Dtype, Options, ReadingMode
+from ocrcli.settings import chosen_model
 
 _Verbosity = Annotated[
     int,
@@ -33,6 +34,59 @@ def calibrate_router(
         from ocrcli.recogniser import chosen_device
 
         for line in calibration_report(document, reference, model, chosen_device(device)):
+            typer.echo(line)
+        return ExitCode.OK
+
+    return guarded(work, verbose)
+
+
+def verify(
+    pages: Annotated[
+        Path, typer.Option(metavar="DIR", help="Page images, each with its text: a.png and a.txt.")
+    ],
+    references: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the texts lie [default: --pages].")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Folder, safetensors file or org/name[@revision] [default: shipped].",
+        ),
+    ] = None,
+    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Options.device,
+    dtype: Annotated[Dtype, typer.Option(help="Number format.")] = Options.dtype,
+    mode: Annotated[
+        ReadingMode, typer.Option(help="Large models: onepass reads pages without tiles.")
+    ] = Options.mode,
+    max_crops: Annotated[
+        int | None, typer.Option(metavar="N", help="Large models: most tiles of a page.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
+    verbose: _Verbosity = 0,
+) -> int:
+    """Read page images whose text is known and print the character error rate of each.
+
+    Texts that hold <|det|> or <PAGE> are compared with what the model writes, .md files with the
+    Markdown made of it, others with plain text.
+    """
+
+    def work() -> int:
+        from ocrcli.verification import known_pages, report, verify
+
+        options = Options(
+            model=chosen_model(model),
+            device=device,
+            dtype=dtype,
+            mode=mode,
+            max_crops=max_crops,
+            max_tokens=max_tokens,
+            threads=threads,
+        )
+        for line in report(verify(known_pages(pages, references), options)):
             typer.echo(line)
         return ExitCode.OK
 

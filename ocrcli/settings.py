@@ -5,6 +5,7 @@ Every setting has one name, used in all places: `--page-timeout`, `OCRCLI_PAGE_T
 """
 
 import difflib
+import os
 import tomllib
 import types
 import typing
@@ -72,6 +73,21 @@ def resolve(
         if name in found:
             found[name] = Setting(name, value, "flag")
     return found
+
+
+def chosen_model(given: Path | None) -> Path | None:
+    """Return the model to use: the given one, the one that is set, or None for the shipped one.
+
+    Args:
+        given: What the command line names, or None.
+
+    Raises:
+        UsageError: A variable or a file holds something without meaning.
+    """
+    if given is not None:
+        return given
+    found = resolve({}, os.environ, Path())["model"].value
+    return found if isinstance(found, Path) else None
 
 
 def user_file(variables: Mapping[str, str]) -> Path:

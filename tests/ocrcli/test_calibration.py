@@ -92,6 +92,15 @@ PLANTS = [
     {"sparse_router_norm_offset": 0.0, "sparse_main_rope_tok_freq_mode": "truncate"},
     {"sparse_entmax_alpha": 1.0, "sparse_rope_page_pairs": 2},
     {"sparse_bias_mode": "logp_minus_logbs", "sparse_rope_tok_freq_mode": "truncate"},
+    # Entmax drops most blocks by itself; the cuts show where softmax keeps them all.
+    {"sparse_entmax_alpha": 1.0, "sparse_topk_blocks": 8},
+    {"sparse_entmax_alpha": 1.0, "sparse_entmax_topn": 12},
+    # With 12 kept, dividing by their sum would be the same as a softmax over 12.
+    {"sparse_entmax_alpha": 1.0, "sparse_topk_blocks": 8, "sparse_renormalise": True},
+    {"sparse_router_scale": 2.0},
+    {"sparse_candidate_scope": "candidate"},
+    {"sparse_rope_page_pairs": 2, "sparse_rope_page_theta": 10000.0},
+    {"sparse_rope_page_mod": 2},
 ]
 
 

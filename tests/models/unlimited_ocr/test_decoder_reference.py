@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 
 from ocrcli.kernels.page_rope import IMAGE, PAGE
@@ -63,7 +64,8 @@ class ReferenceDecoder:
                 angle = self.token[position] * settings.token_theta ** (-pair / spread)
             else:
                 power = -(pair - tokens) / settings.page_pairs
-                angle = self.page[position] * settings.page_theta**power
+                page = self.page[position] % (settings.page_modulus or len(self.page))
+                angle = page * settings.page_theta**power
             a, b = vector[pair], vector[pair + half]
             out[pair] = a * math.cos(angle) - b * math.sin(angle)
             out[pair + half] = b * math.cos(angle) + a * math.sin(angle)
@@ -159,10 +161,19 @@ class ReferenceDecoder:
         return down @ ((gate @ x) * torch.sigmoid(gate @ x) * (up @ x))
 
 
+@pytest.mark.parametrize(
+    "rope",
+    [
+        {},
+        {"sparse_main_rope_tok_freq_mode": "truncate", "sparse_rope_page_pairs": 2},
+        {"sparse_rope_tok_freq_mode": "truncate", "sparse_rope_page_mod": 2},
+    ],
+    ids=["default", "main", "router"],
+)
 @torch.inference_mode()
-def test_prefill_equals_the_description(kit):
+def test_prefill_equals_the_description(kit, rope):
     """Three pages, the second of them small; every answer begins far from its page's blocks."""
-    large = kit.random_model(kit.large_config(), seed=3)
+    large = kit.random_model(kit.large_config(**rope), seed=3)
     roles, prompt_length = kit.document([37, 5, 29], [18, 3, 12], surplus=4)
     embeddings = kit.embedded(large, roles, kit.random_ids(roles))
     expected = ReferenceDecoder(large)(embeddings, roles, prompt_length)
