@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ocrcli.models.small.training.charset import CHARS
-from ocrcli.models.small.training.evaluate import (
+from ocrcli.models.small.evaluation.evaluate import (
     ReferencePage,
     clean_pages,
     file_pages,
@@ -14,7 +14,7 @@ from ocrcli.models.small.training.evaluate import (
     summary,
     table,
 )
-from ocrcli.models.small.training.metrics import (
+from ocrcli.models.small.evaluation.metrics import (
     bag_of_words_f1,
     interval,
     macro_cer,

@@ -7,7 +7,7 @@ import pytest
 from ocrcli.models.small.training.build_tokenizer import training_lines
 from ocrcli.models.small.training.corpus import HELD_OUT_BOOKS, write_books
 from ocrcli.models.small.training.fonts import FontRecord, build, read_records
-from ocrcli.models.small.training.held_out_pages import read_books
+from ocrcli.models.small.evaluation.prose_pages import read_books
 
 
 @pytest.fixture(scope="module")
