@@ -9,7 +9,7 @@ chooses the pages anew. A page is taken when
 
 - it has 400 to 4,500 characters, all of them taught (after `clean_line`), none hidden,
 - no more than 1 % of them are in fonts of mathematics or symbols,
-- all lines are upright, and fewer than one line in eight has a gap wider than two ems that is not
+- all lines are upright and on the paper, and fewer than one line in eight has a gap wider than two ems that is not
   filled by leaders (columns and tables have no one reading order line by line),
 - pictures cover less than 5 % of it, and it has fewer than 80 drawn paths.
 
@@ -192,8 +192,10 @@ def is_usable(page: "pymupdf.Page") -> bool:
         return False
     blocks = page.get_text("dict")["blocks"]
     written = [line for block in blocks for line in block.get("lines", ())]
-    if any(abs(line["dir"][1]) > 0.01 or line["dir"][0] < 0 for line in written):
-        return False
+    for line in written:
+        left, _, right, _ = line["bbox"]
+        if abs(line["dir"][1]) > 0.01 or line["dir"][0] < 0 or left < 0 or right > page.rect.width:
+            return False
     spans = [span for line in written for span in line["spans"]]
     maths = sum(len(span["text"]) for span in spans if _MATHS.match(_font_name(span["font"])))
     hidden = any(span["alpha"] == 0 for span in spans if "alpha" in span)

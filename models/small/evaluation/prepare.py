@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from PIL import Image
 
 from ocrcli.models.small.evaluation.page_set import (
@@ -19,7 +20,13 @@ from ocrcli.models.small.evaluation.page_set import (
     write_json,
     write_pages,
 )
-from ocrcli.models.small.evaluation.sets import SETS, Ingredients, MissingError, printed
+from ocrcli.models.small.evaluation.sets import (
+    SCAN_LEVELS,
+    SETS,
+    Ingredients,
+    MissingError,
+    printed,
+)
 
 
 @dataclass(frozen=True)
@@ -62,17 +69,17 @@ def prepare(order: Order, folder: Path) -> None:
         raise ValueError(f"sets must be among {', '.join(SETS)}, got {', '.join(unknown)}")
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "sets.json"
-    known: dict[str, Any] = read_json(record)["sets"] if record.is_file() else {}
+    made: dict[str, Any] = read_json(record)["sets"] if record.is_file() else {}
     for name in order.names:
         for part in ("pages", "prints"):
             shutil.rmtree(folder / part / name, ignore_errors=True)
         try:
-            known[name] = _prepare_set(name, order, folder)
-            sys.stderr.write(f"{name}: {known[name]['pages']} pages, {known[name]['bytes']} bytes\n")
+            made[name] = _prepare_set(name, order, folder)
+            sys.stderr.write(f"{name}: {made[name]['pages']} pages, {made[name]['bytes']} bytes\n")
         except MissingError as error:
-            known[name] = {"not_run": str(error)}
+            made[name] = {"not_run": str(error)}
             sys.stderr.write(f"{name}: not run: {error}\n")
-        write_json(record, {"sets": {known_name: known[known_name] for known_name in SETS if known_name in known}})
+        write_json(record, {"sets": {known: made[known] for known in SETS if known in made}})
 
 
 def _prepare_set(name: str, order: Order, folder: Path) -> dict[str, Any]:
@@ -115,7 +122,11 @@ def _prepare_page(
         (image,) = opened
     if not isinstance(image, PageImage):
         raise ValueError(f"page {source.page_number} of {source.file.name}: {image.message}")
-    size = save_pixels(folder / "pages" / set_name / f"{name}.webp", image.pixels)
+    pixels = image.pixels
+    if set_name in SCAN_LEVELS:
+        step = 255 / (SCAN_LEVELS[set_name] - 1)
+        pixels = np.rint(np.rint(pixels / step) * step).astype(np.uint8)
+    size = save_pixels(folder / "pages" / set_name / f"{name}.webp", pixels)
     page = EvaluationPage(
         name,
         source.text,

@@ -61,7 +61,7 @@ def choose_scan(rng: np.random.Generator, max_skew: float = 2.0) -> Scan:
         blur=float(rng.uniform(0.6, 1.7)),
         noise=float(rng.uniform(3, 10)),
         quality=int(rng.integers(35, 81)),
-        threshold=float(rng.uniform(0.45, 0.68)) if rng.random() < 1 / 3 else None,
+        threshold=float(rng.uniform(0.6, 0.8)) if rng.random() < 1 / 3 else None,
     )
 
 

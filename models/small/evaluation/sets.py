@@ -156,8 +156,8 @@ def turned(parts: Ingredients) -> list[SourcePage]:
             rect = original[page.page_number - 1].rect
             size = (rect.width, rect.height) if turn == 2 else (rect.height, rect.width)
             sheet = copy.new_page(width=size[0], height=size[1])
-            # The library turns clockwise when asked for positive degrees.
-            sheet.show_pdf_page(sheet.rect, original, page.page_number - 1, rotate=-90 * turn)
+            # The library turns counter-clockwise when asked for positive degrees.
+            sheet.show_pdf_page(sheet.rect, original, page.page_number - 1, rotate=90 * turn)
             file = parts.scratch / f"turned-{number:04d}.pdf"
             copy.save(file)
         note = f"{page.note} turned {90 * turn}°"
@@ -202,6 +202,11 @@ SETS: dict[str, Callable[[Ingredients], list[SourcePage]]] = {
     "quick": quick,
 }
 """Every set by name, in the order of the report."""
+
+SCAN_LEVELS = {"debian-docs-scanned": 32, "scanned": 32}
+"""Grey levels that pages of noise are kept with, so that a set is small enough to be sent around.
+
+The step is 8 of 255, less than the noise of the scans; all machines read the same rounded pixels."""
 
 DESCRIPTIONS = {
     "debian-docs": "PDF manuals from Debian packages (TeX, FOP, groff, htmldoc)",
