@@ -146,7 +146,8 @@ def _print(source: SourcePage, path: Path) -> None:
     if source.file.suffix == ".png":
         shutil.copyfile(source.file, path)
     elif source.file.suffix == ".pdf":
-        Image.fromarray(printed(source)).save(path, dpi=(PRINT_DPI, PRINT_DPI))
+        sheet = Image.fromarray(printed(source))
+        sheet.save(path, dpi=(PRINT_DPI, PRINT_DPI), compress_level=2)
     else:
         with Image.open(source.file) as picture:
             picture.seek(source.page_number - 1)
