@@ -1,1 +1,1 @@
-"""How well the small model reads: page sets, baselines, scores; in the repository, not the wheel."""
+"""How well the small model reads; part of the repository, not of the wheel."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from ocrcli.models.small.evaluation.page_set import (
     EvaluationPage,
@@ -96,9 +97,7 @@ def _tesseract() -> tuple[Reader, str]:
         language = _TESSERACT_LANGUAGES[page.language]
         segmentation = "1" if page.turn else "3"
         command = ["tesseract", str(picture), "-", "-l", language, "--psm", segmentation]
-        done = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=environment
-        )
+        done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
         return done.stdout.replace("\f", "")
 
     return read, told.splitlines()[0].removeprefix("tesseract ")
@@ -114,11 +113,16 @@ def _rapidocr() -> tuple[Reader, str]:
     engine = RapidOCR(params={**threads, "Global.log_level": "critical"})
 
     def read(picture: Path, page: EvaluationPage) -> str:
-        found = engine(str(picture))
+        found: Any = engine(str(picture))
         if found.boxes is None or found.txts is None:
             return ""
         pieces = [
-            (float(box[:, 1].mean()), float(box[:, 0].min()), float(box[:, 1].max() - box[:, 1].min()), text)
+            (
+                float(box[:, 1].mean()),
+                float(box[:, 0].min()),
+                float(box[:, 1].max() - box[:, 1].min()),
+                text,
+            )
             for box, text in zip(found.boxes, found.txts, strict=True)
         ]
         return "\n".join(lines_from_top(pieces))

@@ -9,8 +9,8 @@ chooses the pages anew. A page is taken when
 
 - it has 400 to 4,500 characters, all of them taught (after `clean_line`), none hidden,
 - no more than 1 % of them are in fonts of mathematics or symbols,
-- all lines are upright and on the paper, and fewer than one line in eight has a gap wider than two ems that is not
-  filled by leaders (columns and tables have no one reading order line by line),
+- all lines are upright and on the paper, and fewer than one line in eight has a gap wider than two
+  ems that is not filled by leaders (columns and tables have no reading order line by line),
 - pictures cover less than 5 % of it, and it has fewer than 80 drawn paths.
 
 Documents whose name says that they are in another language than the ten taught ones are left out.
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 RECORD = Path(__file__).with_name("debian_docs.json")
 
 FEWEST, MOST = 400, 4500
-_MATHS = re.compile(r"^(CM(MI|SY|EX|BSY|MIB)|MS[AB]M|EU(FM|SM)|Symbol|.*Math|Wasy|ZapfDingbats)", re.I)
+_MATHS = re.compile(
+    r"^(CM(MI|SY|EX|BSY|MIB)|MS[AB]M|EU(FM|SM)|Symbol|.*Math|Wasy|ZapfDingbats)", re.I
+)
 _MOST_MATHS = 0.01
 _MOST_GAPS = 1 / 8
 _WIDE_GAP = 2.0
@@ -97,9 +99,7 @@ def _spread(packages: list[dict[str, Any]], count: int) -> list[tuple[Any, Any, 
                 taken[place].append(file["pages"][rank])
         rank += 1
     return [
-        (package, file, pages)
-        for (package, file), pages in zip(files, taken, strict=True)
-        if pages
+        (package, file, pages) for (package, file), pages in zip(files, taken, strict=True) if pages
     ]
 
 
@@ -200,8 +200,10 @@ def is_usable(page: "pymupdf.Page") -> bool:
     maths = sum(len(span["text"]) for span in spans if _MATHS.match(_font_name(span["font"])))
     hidden = any(span["alpha"] == 0 for span in spans if "alpha" in span)
     area = page.rect.width * page.rect.height
-    pictured = sum(abs(info["bbox"][2] - info["bbox"][0]) * abs(info["bbox"][3] - info["bbox"][1])
-                   for info in page.get_image_info())
+    pictured = sum(
+        abs(info["bbox"][2] - info["bbox"][0]) * abs(info["bbox"][3] - info["bbox"][1])
+        for info in page.get_image_info()
+    )
     return (
         maths <= _MOST_MATHS * characters
         and not hidden
@@ -223,7 +225,7 @@ def choose(packages: Path, scratch: Path, per_file: int, most_files: int) -> dic
         per_file: Most pages of one document.
         most_files: Most documents of one package.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     for deb in sorted(packages.glob("*.deb")):
         name, version = _identity(deb)
         folder = unpack(deb, scratch / name)

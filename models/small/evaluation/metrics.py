@@ -16,8 +16,8 @@ from rapidfuzz.distance import Levenshtein
 
 NORMALISATION = (
     "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; "
-    "soft hyphens and zero-width characters removed; more than three dots in a row, with or without "
-    "blanks, are four; white space collapsed; case kept"
+    "soft hyphens and zero-width characters removed; more than three dots in a row, with or "
+    "without blanks, are four; white space collapsed; case kept"
 )
 
 _UNIFIED = str.maketrans(

@@ -139,9 +139,7 @@ def languages(parts: Ingredients) -> list[SourcePage]:
         # One page of each manual after the other, in an order of its own.
         random.Random(parts.seed).shuffle(lines)
         output = parts.scratch / f"printed-{language}"
-        pages += print_pages(
-            {name: lines}, fonts, each, parts.seed, output, choose_style, language
-        )
+        pages += print_pages({name: lines}, fonts, each, parts.seed, output, choose_style, language)
     return pages
 
 
@@ -206,7 +204,7 @@ SETS: dict[str, Callable[[Ingredients], list[SourcePage]]] = {
 SCAN_LEVELS = {"debian-docs-scanned": 32, "scanned": 32}
 """Grey levels that pages of noise are kept with, so that a set is small enough to be sent around.
 
-The step is 8 of 255, less than the noise of the scans; all machines read the same rounded pixels."""
+The step is 8 of 255, less than the noise of the scans; all machines read the same pixels."""
 
 DESCRIPTIONS = {
     "debian-docs": "PDF manuals from Debian packages (TeX, FOP, groff, htmldoc)",

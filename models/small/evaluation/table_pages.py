@@ -1,4 +1,4 @@
-"""Pages with tables, headings of three levels and captions, printed by another tool than training's.
+"""Pages with tables, headings of three levels and captions, printed by a tool of their own.
 
 Tables are laid out by `fpdf2`, whose rules, paddings and column widths are its own.
 """
@@ -73,7 +73,12 @@ def print_table_pages(
 
 
 def _page(
-    pdf: "FPDF", style: PageStyle, rng: random.Random, prose: list[str], words: list[str], rules: str
+    pdf: "FPDF",
+    style: PageStyle,
+    rng: random.Random,
+    prose: list[str],
+    words: list[str],
+    rules: str,
 ) -> list[ReferenceBlock]:
     sheet = PrintedSheet(pdf, style)
     blocks = sheet.heading(rng, prose, _HEADING_SCALES[1], level=1)
@@ -166,7 +171,9 @@ def _value(rng: random.Random, kind: str, words: Sequence[str]) -> str:
         case "percent":
             return f"{rng.uniform(0, 100):.1f}%"
         case "date":
-            return f"{rng.randrange(1990, 2026)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}"
+            return (
+                f"{rng.randrange(1990, 2026)}-{rng.randrange(1, 13):02d}-{rng.randrange(1, 29):02d}"
+            )
     return f"{rng.choice('ABCDEFGHKLMNPQRSTUVWXYZ')}{rng.randrange(10, 999)}"
 
 

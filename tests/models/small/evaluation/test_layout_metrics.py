@@ -86,7 +86,9 @@ def test_heading_counts_when_its_level_is_right() -> None:
 
 
 def test_block_is_compared_with_its_own_part_of_the_page() -> None:
-    page = "A first paragraph that nobody asked about.\n\nThe second paragraph of this page, at last."
+    page = (
+        "A first paragraph that nobody asked about.\n\nThe second paragraph of this page, at last."
+    )
     assert not is_wrong(ReadBlock("text", "The second paragraph of\nthis page, at last."), page)
     assert is_wrong(ReadBlock("text", "The sekond parakraph ob this bage, at last."), page)
     assert is_wrong(ReadBlock("text", "Quite another thing was written in this place here."), page)

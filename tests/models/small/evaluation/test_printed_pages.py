@@ -1,5 +1,6 @@
 import random
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_columns_are_read_one_after_the_other(fonts: Path, text: Path, tmp_path:
     pages = print_pages(read_books(text), font_files(fonts), 6, 1, tmp_path, column_style)
     for page in pages:
         lefts = [block.box[0] for block in page.blocks if block.label == "text"]
-        columns = 1 + sum(later > earlier + 100 for earlier, later in zip(lefts, lefts[1:]))
+        columns = 1 + sum(later > earlier + 100 for earlier, later in pairwise(lefts))
         assert columns in (2, 3)
         # A paragraph that goes on in the next column is two blocks, with nothing lost between.
         assert all(block.text for block in page.blocks)
