@@ -32,6 +32,7 @@ def card(scores: dict[str, Any]) -> str:
         _layout_table(scores),
         _language_table(scores),
         _readers(scores),
+        _sources(scores.get("sources", {})),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -138,6 +139,20 @@ def _readers(scores: dict[str, Any]) -> str:
         )
         lines.append(f"- {_NAMES.get(reader, reader)}: {told}\n")
     return "".join(lines) + f"\nNormalisation: {scores['normalisation']}.\n"
+
+
+def _sources(sources: dict[str, Any]) -> str:
+    lines = [
+        f"- {kind}: {name}, sha256 `{digest}`\n"
+        for kind, key in (("book", "books"), ("text of a document", "files"))
+        for name, digest in sources.get(key, {}).items()
+    ]
+    if fonts := sources.get("fonts"):
+        families = ", ".join(fonts["families"])
+        lines.append(f"- {fonts['files']} fonts, sha256 of all `{fonts['sha256']}`: {families}\n")
+    packages = sources.get("packages", [])
+    rows = [[entry["name"], entry["version"], f"`{entry['sha256']}`"] for entry in packages]
+    return "".join(lines) + ("\n" if rows else "") + _table(["package", "version", "sha256"], rows)
 
 
 def _readers_of(entry: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -227,7 +227,7 @@ def choose(packages: Path, scratch: Path, per_file: int, most_files: int) -> dic
     """
     found: list[dict[str, Any]] = []
     for deb in sorted(packages.glob("*.deb")):
-        name, version = _identity(deb)
+        name, version = identity(deb)
         folder = unpack(deb, scratch / name)
         files = list(_files(folder, name, scratch, per_file))
         # The longest choice of pages first; of equals, the first by name.
@@ -244,7 +244,8 @@ def choose(packages: Path, scratch: Path, per_file: int, most_files: int) -> dic
     return {"packages": found}
 
 
-def _identity(deb: Path) -> tuple[str, str]:
+def identity(deb: Path) -> tuple[str, str]:
+    """Return name and version of a `.deb` file."""
     command = ["dpkg-deb", "-f", str(deb), "Package", "Version"]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     fields = dict(line.split(": ", 1) for line in answer.splitlines())

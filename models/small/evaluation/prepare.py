@@ -28,6 +28,8 @@ from ocrcli.models.small.evaluation.sets import (
     printed,
 )
 
+from ocrcli.models.small.evaluation.sources import sources
+
 
 @dataclass(frozen=True)
 class Order:
@@ -69,17 +71,21 @@ def prepare(order: Order, folder: Path) -> None:
         raise ValueError(f"sets must be among {', '.join(SETS)}, got {', '.join(unknown)}")
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / "sets.json"
-    made: dict[str, Any] = read_json(record)["sets"] if record.is_file() else {}
+    told = read_json(record) if record.is_file() else {"sets": {}, "sources": {}}
+    made: dict[str, Any] = told["sets"]
+    made_from = told["sources"] | sources(order.text, order.fonts, order.packages, order.files)
     for name in order.names:
         for part in ("pages", "prints"):
             shutil.rmtree(folder / part / name, ignore_errors=True)
         try:
             made[name] = _prepare_set(name, order, folder)
-            sys.stderr.write(f"{name}: {made[name]['pages']} pages, {made[name]['bytes']} bytes\n")
+            answer = f"{made[name]['pages']} pages, {made[name]['bytes']} bytes"
         except MissingError as error:
             made[name] = {"not_run": str(error)}
-            sys.stderr.write(f"{name}: not run: {error}\n")
-        write_json(record, {"sets": {known: made[known] for known in SETS if known in made}})
+            answer = f"not run: {error}"
+        sys.stderr.write(f"{name}: {answer}\n")
+        in_order = {known: made[known] for known in SETS if known in made}
+        write_json(record, {"sets": in_order, "sources": made_from})
 
 
 def _prepare_set(name: str, order: Order, folder: Path) -> dict[str, Any]:

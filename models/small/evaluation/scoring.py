@@ -68,7 +68,8 @@ def score_folder(folder: Path, seed: int) -> dict[str, Any]:
         raise ValueError(f"folder must hold readings/READER.jsonl, found none in {folder}")
     readers = {path.stem: read_readings(path) for path in files}
     record = folder / "sets.json"
-    told = read_json(record)["sets"] if record.is_file() else {}
+    kept = read_json(record) if record.is_file() else {}
+    told = kept.get("sets", {})
     sets: dict[str, Any] = {
         name: {"not_run": entry["not_run"]} for name, entry in told.items() if "not_run" in entry
     }
@@ -87,6 +88,7 @@ def score_folder(folder: Path, seed: int) -> dict[str, Any]:
     return {
         "readers": {reader: readings.reader for reader, readings in readers.items()},
         "normalisation": NORMALISATION,
+        "sources": kept.get("sources", {}),
         "sets": {name: sets[name] for name in order},
     }
 
