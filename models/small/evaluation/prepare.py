@@ -27,7 +27,6 @@ from ocrcli.models.small.evaluation.sets import (
     MissingError,
     printed,
 )
-
 from ocrcli.models.small.evaluation.sources import sources
 
 

@@ -15,9 +15,9 @@ from PIL import Image
 
 from ocrcli.models.small.evaluation import debian_docs, language_texts
 from ocrcli.models.small.evaluation.page_set import PRINT_DPI, Grey, SourcePage
+from ocrcli.models.small.evaluation.printed_sheet import PageStyle
 from ocrcli.models.small.evaluation.prose_pages import (
     Books,
-    PageStyle,
     choose_style,
     column_style,
     font_files,

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ocrcli.models.small.evaluation.page_set import ReferenceBlock, SourcePage
-from ocrcli.models.small.evaluation.prose_pages import (
-    PAGES_PER_FILE,
-    Books,
+from ocrcli.models.small.evaluation.printed_sheet import (
     PageStyle,
     PrintedSheet,
-    choose_style,
     known_characters,
     new_pdf,
     use_font,
 )
+from ocrcli.models.small.evaluation.prose_pages import PAGES_PER_FILE, Books, choose_style
 
 if TYPE_CHECKING:
     from fpdf import FPDF
