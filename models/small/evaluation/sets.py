@@ -247,7 +247,7 @@ def _scanned(pages: Sequence[SourcePage], parts: Ingredients) -> list[SourcePage
         picture = Image.fromarray(scan(printed(page), settings, rng))
         if settings.threshold is not None:
             picture = picture.convert("1", dither=Image.Dither.NONE)
-        picture.save(file, dpi=(PRINT_DPI, PRINT_DPI))
+        picture.save(file, dpi=(PRINT_DPI, PRINT_DPI), compress_level=1)
         note = f"{page.note} {settings}"
         scans.append(replace(page, file=file, page_number=1, blocks=(), note=note))
     return scans
