@@ -6,7 +6,8 @@ A prepared folder holds everything that reading and scoring need:
     pages/SET/pages.jsonl     one `EvaluationPage` a line
     pages/SET/NAME.webp       the pixels the engine sees, lossless
     prints/SET/NAME.png       the same page at 300 dpi, for readers that scale for themselves
-    readings/READER.jsonl     what was read: one line about the reader, then one line a page
+    readings/READER.jsonl     what was read: one line about the reader, then one line a page;
+                              READER.PART.jsonl where it was read in parts
 
 Only `pages/` has to travel to the machine that reads.
 """
@@ -200,6 +201,24 @@ def read_readings(path: Path) -> Readings:
         page = PageReading(blocks=blocks, **row)
         readings.pages[page.page_set, page.name] = page
     return readings
+
+
+def read_all_readings(folder: Path) -> dict[str, Readings]:
+    """Return the readings in a prepared folder by reader.
+
+    `readings/READER.PART.jsonl` are parts of what one reader read.
+    """
+    readers: dict[str, Readings] = {}
+    for path in sorted((folder / "readings").glob("*.jsonl")):
+        part = read_readings(path)
+        whole = readers.setdefault(path.name.partition(".")[0], Readings({}))
+        seconds = {
+            **whole.reader.get("seconds_per_page", {}),
+            **part.reader.get("seconds_per_page", {}),
+        }
+        whole.reader |= {**part.reader, "seconds_per_page": seconds}
+        whole.pages |= part.pages
+    return readers
 
 
 def save_pixels(path: Path, pixels: Grey) -> int:

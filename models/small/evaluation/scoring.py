@@ -24,9 +24,9 @@ from ocrcli.models.small.evaluation.page_set import (
     EvaluationPage,
     PageReading,
     Readings,
+    read_all_readings,
     read_json,
     read_pages,
-    read_readings,
     set_names,
 )
 
@@ -63,10 +63,9 @@ def score_folder(folder: Path, seed: int) -> dict[str, Any]:
     Raises:
         ValueError: Nothing was read.
     """
-    files = sorted((folder / "readings").glob("*.jsonl"))
-    if not files:
+    readers = read_all_readings(folder)
+    if not readers:
         raise ValueError(f"folder must hold readings/READER.jsonl, found none in {folder}")
-    readers = {path.stem: read_readings(path) for path in files}
     record = folder / "sets.json"
     kept = read_json(record) if record.is_file() else {}
     told = kept.get("sets", {})

@@ -19,6 +19,7 @@ from ocrcli.models.small.evaluation.page_set import (
     Readings,
     ReferenceBlock,
     load_pixels,
+    read_all_readings,
     read_json,
     read_pages,
     read_readings,
@@ -66,6 +67,19 @@ def test_references_and_readings_come_back_as_they_were(tmp_path: Path) -> None:
     readings = Readings({"reader": "x", "seconds_per_page": {}}, {("clean", "0001"): read})
     write_readings(tmp_path / "readings" / "x.jsonl", readings)
     assert read_readings(tmp_path / "readings" / "x.jsonl") == readings
+
+
+def test_parts_of_a_reading_are_put_together(tmp_path: Path) -> None:
+    for name in ("clean", "tables"):
+        read = PageReading(name, "0001", "ok", name)
+        readings = Readings(
+            {"reader": "x", "seconds_per_page": {name: 1.0}}, {(name, "0001"): read}
+        )
+        write_readings(tmp_path / "readings" / f"ocrcli.{name}.jsonl", readings)
+    (reader,) = read_all_readings(tmp_path).items()
+    assert reader[0] == "ocrcli"
+    assert set(reader[1].pages) == {("clean", "0001"), ("tables", "0001")}
+    assert reader[1].reader["seconds_per_page"] == {"clean": 1.0, "tables": 1.0}
 
 
 def prepared(work: Path, text: Path, fonts: Path) -> Path:
