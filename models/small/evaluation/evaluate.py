@@ -80,13 +80,17 @@ def _run(arguments: argparse.Namespace, work: Path) -> None:
         _prepare(arguments, work)
     names = arguments.sets.split(",") if arguments.sets else set_names(work)
     names = [name for name in names if (work / "pages" / name).is_dir()]
+    readers = [name for name in arguments.baseline.split(",") if name]
+    if arguments.readings and len(readers) + arguments.read > 1:
+        raise ValueError("--readings names the file of one reader; give one step, or leave it out")
     if arguments.read:
         _read(arguments, work, names)
-    for name in filter(None, arguments.baseline.split(",")):
+    for name in readers:
         from ocrcli.models.small.evaluation import baselines
 
+        output = arguments.readings or work / "readings" / f"{name}.jsonl"
         try:
-            baselines.read_sets(name, work, names, work / "readings" / f"{name}.jsonl")
+            baselines.read_sets(name, work, names, output)
         except baselines.MissingBaselineError as error:
             sys.stderr.write(f"{name}: not run: {error}\n")
     if arguments.score:
