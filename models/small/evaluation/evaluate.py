@@ -22,6 +22,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ocrcli.errors import OcrError
 from ocrcli.models.small.evaluation.page_set import set_names
 
 _QUICK_PAGES = 12
@@ -71,8 +72,10 @@ def main(argv: Sequence[str] | None = None) -> None:
                 _run(arguments, Path(scratch))
         else:
             raise ValueError("single steps need --work, the folder they share")
-    except ValueError as error:
+    except (ValueError, OcrError) as error:
         parser.error(str(error))
+    except ModuleNotFoundError as error:
+        parser.error(f"{error.name} is missing: pip install 'ocrcli[evaluate]'")
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:

@@ -182,6 +182,26 @@ def test_single_steps_need_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
     assert "single steps need --work" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--prepare", "--sets", "ducks"], "sets must be among debian-docs"),
+        (["--read"], "folder must hold pages/SET/pages.jsonl"),
+        (["--read", "--model", "nowhere", "--sets", "clean"], "no such model"),
+        (["--baseline", "ducks", "--sets", "clean"], "baseline must be one of"),
+        (["--score", "--sets", "clean"], "folder must hold readings/READER.jsonl"),
+    ],
+)
+def test_wrong_orders_get_one_line(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "clean" in arguments:
+        write_pages(tmp_path, "clean", [EvaluationPage("0001", "first page", 612, 792, 116)])
+    with pytest.raises(SystemExit):
+        main(["--work", str(tmp_path), *arguments])
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
 def test_pieces_at_one_height_are_one_line() -> None:
     pieces = [
         (102.0, 300.0, 20.0, "right"),
