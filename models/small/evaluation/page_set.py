@@ -148,17 +148,15 @@ class Readings:
 
 
 def set_names(folder: Path) -> list[str]:
-    """Return the names of the sets that a prepared folder holds, in the order of `sets.json`.
+    """Return the names of the sets that a prepared folder holds.
 
     Raises:
         ValueError: The folder is not a prepared one.
     """
-    present = {path.parent.name for path in (folder / "pages").glob("*/pages.jsonl")}
-    if not present:
+    names = sorted(path.parent.name for path in (folder / "pages").glob("*/pages.jsonl"))
+    if not names:
         raise ValueError(f"folder must hold pages/SET/pages.jsonl, found none in {folder}")
-    record = folder / "sets.json"
-    order = list(read_json(record)["sets"]) if record.is_file() else []
-    return sorted(present, key=lambda name: (order.index(name) if name in order else 99, name))
+    return names
 
 
 def read_pages(folder: Path, name: str) -> list[EvaluationPage]:

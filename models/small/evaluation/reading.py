@@ -115,7 +115,7 @@ def _about(recogniser: "ModelRecogniser") -> dict[str, object]:
     if facts is None:
         return {}
     return {
-        "model": facts.id,
+        "model": Path(facts.id).name,
         "weights_sha256": facts.sha256,
         "dtype": facts.dtype,
         "device": facts.device,

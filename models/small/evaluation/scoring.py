@@ -29,6 +29,7 @@ from ocrcli.models.small.evaluation.page_set import (
     read_pages,
     set_names,
 )
+from ocrcli.models.small.evaluation.sets import SETS
 
 MEASURES: dict[str, Callable[[Sequence[PageScore]], float]] = {
     "cer": micro_cer,
@@ -83,7 +84,7 @@ def score_folder(folder: Path, seed: int) -> dict[str, Any]:
                 if any(page_set == name for page_set, _ in readings.pages)
             },
         }
-    order = [name for name in told if name in sets] + [name for name in sets if name not in told]
+    order = [name for name in SETS if name in sets] + [name for name in sets if name not in SETS]
     return {
         "readers": {reader: readings.reader for reader, readings in readers.items()},
         "normalisation": NORMALISATION,
