@@ -180,16 +180,28 @@ def page_tables(
 
 
 def heading_levels(printed: Sequence[ReferenceBlock], markdown: str) -> list[bool]:
-    """Return, for every heading of a page, whether Markdown has it with as many # as its level."""
-    read = [line.partition(" ") for line in markdown.splitlines() if line.startswith("#")]
+    """Return, for every heading of a page, whether Markdown gives it the right level.
+
+    A page cannot tell whether its largest heading is a book's or a chapter's, so levels are ranks
+    among those that the page has. A heading that was not read is wrong.
+    """
+    lines = [line.partition(" ") for line in markdown.splitlines() if line.startswith("#")]
+    read = [(len(marks), normalise(text)) for marks, _, text in lines]
+    read_ranks = _ranks({level for level, _ in read})
+    headings = [(block.level, block.text) for block in printed if block.level is not None]
+    printed_ranks = _ranks({level for level, _ in headings})
     answers = []
-    for block in printed:
-        if block.level is None:
-            continue
-        wanted = normalise(block.text)
-        alike = [marks for marks, _, text in read if fuzz.ratio(wanted, normalise(text)) > 80]
-        answers.append(bool(alike) and len(alike[0]) == block.level)
+    for level, text in headings:
+        wanted = normalise(text)
+        found = next((pair for pair in read if fuzz.ratio(wanted, pair[1]) > 80), None)
+        if found is not None:
+            read.remove(found)
+        answers.append(found is not None and read_ranks[found[0]] == printed_ranks[level])
     return answers
+
+
+def _ranks(levels: set[int]) -> dict[int, int]:
+    return {level: rank for rank, level in enumerate(sorted(levels))}
 
 
 def is_wrong(block: ReadBlock, page_text: str) -> bool:

@@ -74,15 +74,20 @@ def test_table_that_was_not_read_counts_nothing() -> None:
     assert page_tables(printed, [elsewhere, near]) == [(1.0, 1.0)]
 
 
-def test_heading_counts_when_its_level_is_right() -> None:
+def test_heading_counts_when_its_rank_on_the_page_is_right() -> None:
     printed = [
         ReferenceBlock("title", "The First\nChapter", level=1),
-        ReferenceBlock("title", "Of Bats", level=2),
-        ReferenceBlock("title", "Never read", level=2),
+        ReferenceBlock("title", "Of Bats", level=3),
+        ReferenceBlock("title", "Of Bats", level=3),
+        ReferenceBlock("title", "Never read", level=3),
         ReferenceBlock("text", "Text"),
     ]
-    markdown = "# The First Chapter\n\nText\n\n### Of Bats\n"
-    assert heading_levels(printed, markdown) == [True, False, False]
+    levelled = "## The First Chapter\n\nText\n\n### Of Bats\n\n### Of Bats\n"
+    assert heading_levels(printed, levelled) == [True, True, True, False]
+    flat = levelled.replace("###", "##")
+    assert heading_levels(printed, flat) == [True, False, False, False]
+    once = levelled.removesuffix("### Of Bats\n")
+    assert heading_levels(printed, once) == [True, True, False, False]
 
 
 def test_block_is_compared_with_its_own_part_of_the_page() -> None:
