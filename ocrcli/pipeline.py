@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import (
     Document,
@@ -21,7 +21,6 @@ from ocrcli.errors import OcrError
 from ocrcli.interruption import Stopped, shielded
 from ocrcli.journal import Journal, NoJournal
 from ocrcli.options import Device, Dtype, Options, PageSelection, TextLayer, choice
-from ocrcli.pages import Pages, open_pages
 from ocrcli.recogniser import ModelRecogniser, Recogniser
 from ocrcli.records import (
     blank_page,
@@ -36,6 +35,9 @@ from ocrcli.records import (
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
 from ocrcli.writers import Writer
+
+if TYPE_CHECKING:
+    from ocrcli.pages import Pages
 
 _MOST_WAITING = 32
 """Records that may wait behind a page that is being read, without the engine knowing of them.
@@ -136,7 +138,7 @@ class Observer(Protocol):
 
 
 def transcribe_document(
-    pages: Pages,
+    pages: "Pages",
     recogniser: Recogniser,
     output: Output,
     document: Document,
@@ -185,7 +187,7 @@ def transcribe_document(
 def _skip(
     page_number: int,
     reason: str,
-    pages: Pages,
+    pages: "Pages",
     document: Document,
     output: Output,
     observer: Observer,
@@ -198,7 +200,7 @@ def _skip(
 
 def _in_order(
     numbers: Iterator[int],
-    pages: Pages,
+    pages: "Pages",
     recogniser: Recogniser,
     reading: Reading,
     journal: Journal | NoJournal,
@@ -370,6 +372,9 @@ def transcribe(
         >>> for page in transcribe("letter.pdf"):  # doctest: +SKIP
         ...     print(page.page_number, page.status, page.text)
     """
+    # Pages that come from elsewhere are read where PyMuPDF is not installed.
+    from ocrcli.pages import open_pages
+
     options = Options(
         model=None if model is None else Path(model),
         device=choice(Device, "device", device),
@@ -386,6 +391,6 @@ def transcribe(
     return _closing(opened, read_pages(opened, recogniser))
 
 
-def _closing(opened: Pages, records: Iterator[Page]) -> Iterator[Page]:
+def _closing(opened: "Pages", records: Iterator[Page]) -> Iterator[Page]:
     with opened:
         yield from records

@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 # Part of the repository but not of the wheel; its types are checked all the same.
-NOT_SHIPPED = ("ocrcli.models.small.training",)
+NOT_SHIPPED = ("ocrcli.models.small.evaluation", "ocrcli.models.small.training")
 
 
 def package_folders(repository: Path) -> dict[str, Path]:

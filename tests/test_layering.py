@@ -9,6 +9,8 @@ import pytest
 
 HEAVY = ("torch", "numpy", "pymupdf", "fitz", "PIL", "rich", "safetensors", "tokenizers")
 
+UNSHIPPED = ("small/training/", "small/evaluation/")
+
 
 def imported(path: Path) -> set[str]:
     """Return the dotted names that a file imports, wherever in it."""
@@ -60,7 +62,7 @@ def test_models_import_only_kernels(repository):
                 and not any(within(name, package) for package in allowed)
             ),
         )
-        if not entry.startswith("small/training/")
+        if not entry.startswith(UNSHIPPED)
     ]
     assert shipped == []
 
@@ -81,7 +83,7 @@ def test_only_pages_and_the_writer_of_pdfs_know_pymupdf(repository):
                 repository / folder, lambda name: within(name, "pymupdf") or within(name, "fitz")
             )
         }
-        users = {user for user in users if not user.startswith("small/training/")}
+        users = {user for user in users if not user.startswith(UNSHIPPED)}
         assert users <= ({"pages.py", "searchable_pdf.py"} if folder == "ocrcli" else set())
 
 

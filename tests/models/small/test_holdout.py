@@ -1,13 +1,16 @@
+import os
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
+from ocrcli.models.small.evaluation.prose_pages import font_files, read_books
+from ocrcli.models.small.evaluation.sets import QUICK
 from ocrcli.models.small.training.build_tokenizer import training_lines
+from ocrcli.models.small.training.charset import untaught
 from ocrcli.models.small.training.corpus import HELD_OUT_BOOKS, write_books
 from ocrcli.models.small.training.fonts import FontRecord, build, read_records
-from ocrcli.models.small.training.held_out_pages import read_books
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +82,46 @@ def test_changed_font_file_is_refused(records: tuple[FontRecord, ...], tmp_path:
         build([record], [tmp_path], tmp_path / "out")
     with pytest.raises(ValueError, match=f"install {record.package}"):
         build([record], [tmp_path / "empty"], tmp_path / "out")
+
+
+def test_fonts_of_the_quick_set_are_held_out(records: tuple[FontRecord, ...]) -> None:
+    roles = {record.file: record.role for record in records}
+    fonts = font_files(QUICK / "fonts")
+    assert len(fonts) == 3
+    assert {font.name: roles.get(font.name) for font in fonts} == dict.fromkeys(
+        (font.name for font in fonts), "heldout"
+    )
+
+
+def test_text_of_the_quick_set_is_no_book_of_the_training() -> None:
+    (book,) = read_books(QUICK, allowed=("jargon-file",)).values()
+    assert sum(map(len, book)) >= 200_000
+    assert not any(untaught(line) for line in book)
+    with pytest.raises(ValueError, match="held-out books"):
+        read_books(QUICK)
+
+
+def test_training_folder_shares_no_paragraph_with_what_is_measured() -> None:
+    """With the training data at hand, nothing that is measured may be in it."""
+    folder = os.environ.get("OCRCLI_TRAINING_DATA")
+    if not folder:
+        pytest.skip("OCRCLI_TRAINING_DATA names no folder with text/train and fonts/train")
+    trained = {
+        line
+        for path in Path(folder, "text/train").glob("*.txt")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if len(line) > 60
+    }
+    assert trained
+    measured = {"quick": read_books(QUICK, allowed=("jargon-file",))}
+    if Path(folder, "text/heldout").is_dir():
+        measured["books"] = read_books(Path(folder, "text/heldout"))
+    for books in measured.values():
+        assert not [line for lines in books.values() for line in lines if line in trained]
+    names = {role: _families(Path(folder, "fonts", role)) for role in ("train", "heldout")}
+    assert names["train"] and not names["train"] & names["heldout"]
+    assert not names["train"] & _families(QUICK / "fonts")
+
+
+def _families(folder: Path) -> set[str]:
+    return {path.stem.partition("-")[0] for path in folder.glob("*.?tf")}

@@ -16,7 +16,8 @@ from rapidfuzz.distance import Levenshtein
 
 NORMALISATION = (
     "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; "
-    "soft hyphens and zero-width characters removed; white space collapsed; case kept"
+    "soft hyphens and zero-width characters removed; more than three dots in a row, with or "
+    "without blanks, are four; white space collapsed; case kept"
 )
 
 _UNIFIED = str.maketrans(
@@ -28,6 +29,8 @@ _UNIFIED = str.maketrans(
     }
 )
 
+_LEADERS = re.compile(r"\s*\.(?:\s*\.){3,}\s*")
+
 
 def normalise(text: str) -> str:
     r"""Return `text` as `NORMALISATION` says.
@@ -37,7 +40,12 @@ def normalise(text: str) -> str:
         '"So - so"'
     """
     text = unicodedata.normalize("NFC", text).translate(_UNIFIED)
+    text = _LEADERS.sub(" .... ", text)
     return re.sub(r"\s+", " ", text).strip()
+
+
+INVENTED_RUN = 3
+"""Words in a row that nothing printed stands for, from which they count as invented."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class PageScore:
         common_words: Words that both have, whatever the order.
         raw_characters: Length of the reference as printed.
         raw_edits: Character edits between the texts as they are.
+        invented_words: Words read that are not printed, in runs of `INVENTED_RUN` or more.
     """
 
     characters: int
@@ -63,6 +72,7 @@ class PageScore:
     common_words: int
     raw_characters: int
     raw_edits: int
+    invented_words: int
 
     @property
     def cer(self) -> float:
@@ -90,7 +100,25 @@ def score(reference: str, reading: str) -> PageScore:
         common_words=common.total(),
         raw_characters=len(raw_reference),
         raw_edits=Levenshtein.distance(raw_reference, raw_reading),
+        invented_words=_invented(printed_words, read_words),
     )
+
+
+def _invented(printed: Sequence[str], read: Sequence[str]) -> int:
+    """Return the words of `read` that stand in runs with nothing printed behind them.
+
+    A run counts when it is longer by `INVENTED_RUN` words than what is printed in its place, and
+    only for words that the page has nowhere else: text in the wrong order is no invention.
+    """
+    spare = Counter(read) - Counter(printed)
+    invented = 0
+    for step in Levenshtein.opcodes(printed, read):
+        surplus = (step.dest_end - step.dest_start) - (step.src_end - step.src_start)
+        if step.tag == "insert" and surplus >= INVENTED_RUN:
+            words = Counter(read[step.dest_start : step.dest_end]) & spare
+            spare -= words
+            invented += words.total()
+    return invented
 
 
 def micro_cer(pages: Sequence[PageScore]) -> float:
@@ -117,6 +145,13 @@ def bag_of_words_f1(pages: Sequence[PageScore]) -> float:
     """Return the harmonic mean of precision and recall of words, page by page but order-free."""
     both = sum(page.words + page.read_words for page in pages)
     return _ratio(2 * sum(page.common_words for page in pages), both)
+
+
+def invention(pages: Sequence[PageScore]) -> float:
+    """Return the share of all words read that are invented; see `PageScore`."""
+    return _ratio(
+        sum(page.invented_words for page in pages), sum(page.read_words for page in pages)
+    )
 
 
 def interval(

@@ -1,0 +1,1 @@
+"""How well the small model reads; part of the repository, not of the wheel."""
