@@ -1,5 +1,6 @@
 """Commands that measure a model: `calibrate-router` and `verify`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from ocrcli.errors import ExitCode
 from ocrcli.guard import guarded
 from ocrcli.options import Device, Dtype, Options, ReadingMode
 from ocrcli.settings import chosen_model
+from ocrcli.streams import write_stdout
 
 _Verbosity = Annotated[
     int,
@@ -34,7 +36,7 @@ def calibrate_router(
         from ocrcli.recogniser import chosen_device
 
         for line in calibration_report(document, reference, model, chosen_device(device)):
-            typer.echo(line)
+            write_stdout(sys.stdout, f"{line}\n")
         return ExitCode.OK
 
     return guarded(work, verbose)
@@ -87,7 +89,7 @@ def verify(
             threads=threads,
         )
         for line in report(verify(known_pages(pages, references), options)):
-            typer.echo(line)
+            write_stdout(sys.stdout, f"{line}\n")
         return ExitCode.OK
 
     return guarded(work, verbose)
