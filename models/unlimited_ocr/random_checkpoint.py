@@ -90,8 +90,8 @@ def write_random_checkpoint(
         save_file(shard, folder / name, {"format": "pt"})
         weight_map |= dict.fromkeys(shard, name)
         total += sum(values.nbytes for values in shard.values())
-    index = {"metadata": {"total_size": total}, "weight_map": weight_map}
-    text = json.dumps(index, indent=2)
+    contents = {"metadata": {"total_size": total}, "weight_map": weight_map}
+    text = json.dumps(contents, indent=2)
     (folder / "model.safetensors.index.json").write_text(text + "\n")
 
 

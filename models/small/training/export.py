@@ -88,9 +88,7 @@ def main(argv: list[str] | None = None) -> None:
     for part in arguments.parts:
         weights |= load_file(part)
     shipped = {
-        name.removeprefix(_MODEL_PREFIX): value
-        for name, value in weights.items()
-        if _ships(name)
+        name.removeprefix(_MODEL_PREFIX): value for name, value in weights.items() if _ships(name)
     }
     if arguments.head:
         head = {name: value for name, value in weights.items() if not _ships(name)}
