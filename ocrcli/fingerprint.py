@@ -18,6 +18,8 @@ _SETTINGS = (
     "mode",
     "pages_per_window",
     "max_crops",
+    "no_repeat_ngram",
+    "instruction",
     "rotate",
     "attempts",
     "strict",

@@ -45,7 +45,7 @@ class OpenSetting:
             return replace(sparse, **{name: value})
         changed = replace(getattr(sparse, holder), **{name: value})
         sparse = replace(sparse, **{holder: changed})
-        if self.key.startswith("sparse_rope_page"):
+        if self.key.startswith(("sparse_rope_page", "sparse_rope_tok_theta")):
             # Both branches share these keys.
             router = replace(sparse.router_rope, **{name: value})
             sparse = replace(sparse, router_rope=router)
@@ -76,6 +76,14 @@ OPEN_SETTINGS = (
         "policy.candidate_scope",
         ("candidate_and_remote", "candidate"),
     ),
+    OpenSetting(
+        "sparse_fallback",
+        "all_remote",
+        "published ports",
+        "policy.fallback",
+        ("all_remote", "local_only"),
+    ),
+    OpenSetting("sparse_bias_floor", "0", "reconstructed", "policy.bias_floor", (0.0, 1e-3)),
     OpenSetting("sparse_page_gate", "true", "published ports", "policy.page_gate", (True, False)),
     OpenSetting(
         "sparse_renormalise", "false", "reconstructed", "policy.renormalise", (False, True)
@@ -89,6 +97,14 @@ OPEN_SETTINGS = (
         (1.0, 0.0),
     ),
     OpenSetting(
+        "sparse_router_norm_last",
+        "false",
+        "vLLM dash_attention.py rotates last",
+        "router_norm_last",
+        (False, True),
+    ),
+    OpenSetting("router tensors", "found by shape, under any name; one norm or two", "none"),
+    OpenSetting(
         "sparse_main_rope_tok_freq_mode",
         "stretch",
         _VLLM,
@@ -98,6 +114,7 @@ OPEN_SETTINGS = (
     OpenSetting(
         "sparse_rope_tok_freq_mode", "stretch", _VLLM, "router_rope.token_frequency", _FREQUENCY
     ),
+    OpenSetting("sparse_rope_tok_theta", "10000", _VLLM, "main_rope.token_theta", (10000.0, 1e5)),
     OpenSetting("sparse_rope_page_pairs", "1", _VLLM, "main_rope.page_pairs", (1, 0, 2)),
     OpenSetting("sparse_rope_page_theta", "256", _VLLM, "main_rope.page_theta", (256.0, 10000.0)),
     OpenSetting("sparse_rope_page_mod", "0 (off)", _VLLM, "main_rope.page_modulus", (0, 2)),
@@ -106,9 +123,14 @@ OPEN_SETTINGS = (
     OpenSetting("--mode", "auto: a lone page in tiles, several in one pass", "published ports"),
     OpenSetting("--pages-per-window", "256 (first generation: 8)", "none"),
     OpenSetting("--max-tokens", "4096 per page", "none"),
-    OpenSetting("limits.no_repeat_ngram", "35 in 128 or 1024 ids", "first generation"),
-    OpenSetting("instruction", "document parsing. / Multi page parsing.", "published ports"),
-    OpenSetting("temperature", "0 (greedy)", "first generation"),
+    OpenSetting(
+        "--no-repeat-ngram", "35:128 for a lone page, 35:1024 for several", "first generation"
+    ),
+    OpenSetting(
+        "--instruction", "document parsing. / Multi page parsing.", "first generation, ports"
+    ),
+    OpenSetting("temperature", "0 (greedy), nothing else is offered", "first generation"),
+    OpenSetting("max_position_embeddings", "not enforced: positions are by page", "none"),
 )
 
 

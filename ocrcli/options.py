@@ -3,6 +3,7 @@
 Where they come from, be it flags, the environment or files, is settled in `settings`.
 """
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -206,6 +207,9 @@ class Options:
         pages_per_window: Most pages that a large model reads in one pass; None for what it is
             published with.
         max_crops: Most tiles a large model cuts a lone page into; None likewise.
+        no_repeat_ngram: "SIZE:WINDOW", or "off": no run of SIZE tokens is written a second time
+            within WINDOW tokens; None for what the model is published with.
+        instruction: Sentence that a large model is given after the pages; None likewise.
         rotate: Whether pages that lie on their side are turned before they are read.
         threads: CPU threads; None leaves the choice to PyTorch.
         jobs: Inputs worked on at once, each by a process of its own.
@@ -248,6 +252,8 @@ class Options:
     mode: ReadingMode = ReadingMode.AUTO
     pages_per_window: int | None = None
     max_crops: int | None = None
+    no_repeat_ngram: str | None = None
+    instruction: str | None = None
     rotate: bool = True
     threads: int | None = None
     jobs: int = 1
@@ -285,12 +291,30 @@ class Options:
         _check_range("--max-tokens", self.max_tokens, 1, 32768)
         _check_range("--pages-per-window", self.pages_per_window, 1, 256)
         _check_range("--max-crops", self.max_crops, 0, 64)
+        self.ngram_ban()
         _check_range("--threads", self.threads, 1, 1024)
         _check_range("--jobs", self.jobs, 1, 256)
         _check_range("--attempts", self.attempts, 1, 2)
         _check_range("--max-pixels", self.max_pixels, 1, 178_000_000)
         for name in ("page_timeout", "file_timeout", "timeout"):
             _check_range(f"--{name.replace('_', '-')}", getattr(self, name), 0.001, 10**8)
+
+    def ngram_ban(self) -> tuple[int, int] | None:
+        """Return size and window of the ban on repetition, None if there is none to be set.
+
+        Raises:
+            UsageError: The setting has another form.
+        """
+        if self.no_repeat_ngram is None or self.no_repeat_ngram == "off":
+            return None
+        match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,6})", self.no_repeat_ngram)
+        size, window = (int(match[1]), int(match[2])) if match else (0, 0)
+        if not 2 <= size <= window:
+            raise UsageError(
+                f'--no-repeat-ngram must be off or SIZE:WINDOW, got "{self.no_repeat_ngram}"',
+                next_action="a window is at least as long as a run, such as 35:1024",
+            )
+        return size, window
 
     @property
     def files(self) -> FileOptions:

@@ -267,4 +267,12 @@ def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLi
         limits = replace(limits, max_tiles=0)
     elif options.max_crops is not None:
         limits = replace(limits, max_tiles=options.max_crops)
+    if options.no_repeat_ngram is not None:
+        from ocrcli.engine import NoRepeatNgram
+
+        ban = options.ngram_ban()
+        ngram = None if ban is None else NoRepeatNgram(*ban)
+        limits = replace(limits, no_repeat_ngram=ngram, lone_page_ngram=None)
+    if options.instruction is not None:
+        limits = replace(limits, instruction=options.instruction)
     return limits

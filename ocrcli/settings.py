@@ -143,6 +143,8 @@ def _converted(name: str, value: object, where: str) -> object:
         return choice(kind, where, text)
     if kind is Path:
         return Path(text)
+    if kind is str:
+        return text
     if kind is bool:
         if text.lower() in _TRUE + _FALSE:
             return text.lower() in _TRUE

@@ -114,6 +114,13 @@ def transcribe(
         bool,
         typer.Option("--rotate/--no-rotate", help="Turn pages that lie on their side."),
     ] = Options.rotate,
+    no_repeat_ngram: Annotated[
+        str | None,
+        typer.Option(metavar="N:M", help="Write no N tokens twice within M; off for never."),
+    ] = None,
+    instruction: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Large models: what follows the pages.")
+    ] = None,
     threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Inputs worked on at once, with -o and several inputs.")

@@ -43,6 +43,7 @@ class SparseConfig:
         local_blocks: Length of the local window in blocks.
         router_dim: Width of router queries, keys and summaries.
         router_norm_offset: 1.0 for Gemma-style norms (scale by 1 + w), 0.0 for plain ones.
+        router_norm_last: Whether router vectors are normalised after the rotation, not before.
         page_isolated: Whether pages start on block borders and never read across a `<PAGE>`.
         main_rope: Rotary settings of queries and keys.
         router_rope: Rotary settings of router queries and keys.
@@ -53,6 +54,7 @@ class SparseConfig:
     local_blocks: int = 4
     router_dim: int = 128
     router_norm_offset: float = 1.0
+    router_norm_last: bool = False
     page_isolated: bool = False
     main_rope: RopeSettings = field(default_factory=RopeSettings)
     router_rope: RopeSettings = field(default_factory=RopeSettings)
@@ -315,6 +317,7 @@ def _sparse(values: ConfigSection, weights: WeightFacts) -> SparseConfig:
                 ("sparse_router_dim", "sparse_index_dim"), weights.router_dim or base.router_dim
             ),
             router_norm_offset=values.get("sparse_router_norm_offset", offset),
+            router_norm_last=values.get("sparse_router_norm_last", base.router_norm_last),
             page_isolated=isolated,
             main_rope=_rope(values, "sparse_main_rope_tok_freq_mode"),
             router_rope=_rope(values, "sparse_rope_tok_freq_mode"),

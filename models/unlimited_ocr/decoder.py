@@ -77,6 +77,14 @@ class Router(nn.Module):
         self.q_norm = RmsNorm(dim, eps, offset)
         self.k_norm = RmsNorm(dim, eps, offset)
         self.head_cls = nn.Parameter(torch.zeros(dim))
+        self.norm_last = config.sparse.router_norm_last
+
+    def turned(self, projected: Tensor, norm: RmsNorm, phases: RopePhases) -> Tensor:
+        """Return router vectors [T, R], normalised and rotated in the order of the settings."""
+        cos, sin = phases.router_cos, phases.router_sin
+        if self.norm_last:
+            return norm(apply_rope(projected, cos, sin))
+        return apply_rope(norm(projected), cos, sin)
 
 
 class AttentionProjections(nn.Module):
@@ -108,14 +116,19 @@ class DashAttention(AttentionProjections):
         count, router = x.shape[0], self.router
         query = self.q_proj(x).view(count, self.num_heads, self.head_dim)
         key = self.k_proj(x).view(count, self.num_kv_heads, self.head_dim)
-        router_query = router.q_norm(router.q_proj(x))
-        router_key = router.k_norm(router.k_proj(x))
+        router_query, router_key = (
+            router.turned(projected, norm, phases)
+            for projected, norm in (
+                (router.q_proj(x), router.q_norm),
+                (router.k_proj(x), router.k_norm),
+            )
+        )
         return AttentionInputs(
             query=apply_rope(query, phases.main_cos, phases.main_sin),
             key=apply_rope(key, phases.main_cos, phases.main_sin),
             value=self.v_proj(x).view(count, self.num_kv_heads, self.head_dim),
-            router_query=apply_rope(router_query, phases.router_cos, phases.router_sin).float(),
-            router_key=apply_rope(router_key, phases.router_cos, phases.router_sin).float(),
+            router_query=router_query.float(),
+            router_key=router_key.float(),
         )
 
 

@@ -95,6 +95,7 @@ class UnlimitedOcr(nn.Module):
             layer.sparse = sparse
             router = layer.self_attn.router
             router.q_norm.offset = router.k_norm.offset = sparse.router_norm_offset
+            router.norm_last = sparse.router_norm_last
 
     def visual_features(self, pixels: Tensor, offset: tuple[int, int] = (0, 0)) -> Tensor:
         """Return encoder features before the projector.

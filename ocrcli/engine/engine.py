@@ -274,7 +274,9 @@ class Engine:
         config = self._model.config
         if config.sparse.page_isolated:
             return page_prompt(image_tokens[0], config.tokens, config.sparse.block_size)
-        text = self._tokenizer.encode(instruction(len(image_tokens)))
+        sentence = self._limits.instruction
+        sentence = instruction(len(image_tokens)) if sentence is None else sentence
+        text = self._tokenizer.encode(sentence)
         return document_prompt(image_tokens, config.tokens, text, config.has_markers)
 
     def _result(self, section: Section) -> PageResult:

@@ -20,6 +20,7 @@ class GenerationLimits:
         max_tiles: Most tiles that a lone page of a large model is cut into; 0 for none.
         no_repeat_ngram: Ban on repeated n-grams, or None.
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
+        instruction: Sentence after the images of a prompt; None for the published ones.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
         rotate: Whether pages that lie on their side are turned, by models that can tell.
@@ -35,6 +36,7 @@ class GenerationLimits:
     max_tiles: int = 0
     no_repeat_ngram: NoRepeatNgram | None = None
     lone_page_ngram: NoRepeatNgram | None = None
+    instruction: str | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
     max_cache_blocks: int | None = None
     rotate: bool = True

@@ -101,6 +101,9 @@ PLANTS = [
     {"sparse_candidate_scope": "candidate"},
     {"sparse_rope_page_pairs": 2, "sparse_rope_page_theta": 10000.0},
     {"sparse_rope_page_mod": 2},
+    {"sparse_rope_tok_theta": 1e5},
+    {"sparse_router_norm_last": True},
+    {"sparse_fallback": "local_only"},
 ]
 
 

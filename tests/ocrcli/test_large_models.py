@@ -116,6 +116,16 @@ def test_windows_of_pages_are_read_in_turn(capfd, model, pdf, generation):
     assert [page["page"] for page in pages] == [1, 2, 3]
 
 
+def test_instruction_reaches_the_model(capfd, model, pdf):
+    def confidence(*extra):
+        _, (page,), _ = run(capfd, pdf, "--model", model, "--pages", "1", *extra)
+        return page["confidence"]
+
+    usual = confidence()
+    assert confidence("--instruction", "document parsing.") == usual
+    assert confidence("--instruction", "Something else entirely?") != usual
+
+
 def test_missing_tensor_ends_with_the_model_s_exit_code(capfd, model, pdf, tmp_path):
     copy = tmp_path / "broken"
     shutil.copytree(model, copy)
@@ -140,14 +150,14 @@ def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation
         assert "second generation" in captured.err
         return
     assert code == 0, captured.err
-    assert captured.out.count("(perplexity: ") == 14
+    assert captured.out.count("(perplexity: ") == 18
     assert captured.out.splitlines()[-1].startswith("perplexity: ")
 
 
 def test_open_settings_are_listed_with_default_and_source(capfd, model, generation):
     assert main(["models", "info", "--model", str(model)]) == 0
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("open.")]
-    assert len(lines) == (24 if generation == 2 else 0)
+    assert len(lines) == (30 if generation == 2 else 0)
 
 
 def test_page_id_that_the_settings_lack_comes_from_the_tokenizer(capfd, model, pdf, tmp_path):

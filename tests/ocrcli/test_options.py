@@ -55,3 +55,16 @@ def test_options_do_not_show_the_password():
 def test_options_cannot_be_changed():
     with pytest.raises(FrozenInstanceError):
         Options().force = True
+
+
+@pytest.mark.parametrize(
+    ("text", "ban"), [(None, None), ("off", None), ("35:1024", (35, 1024)), ("2:2", (2, 2))]
+)
+def test_ban_on_repetition_is_size_and_window(text, ban):
+    assert Options(no_repeat_ngram=text).ngram_ban() == ban
+
+
+@pytest.mark.parametrize("text", ["", "35", "1:20", "35:34", "a:b", "-3:20", "9" * 5000])
+def test_malformed_bans_are_usage_errors(text):
+    with pytest.raises(UsageError, match="must be off or SIZE:WINDOW"):
+        Options(no_repeat_ngram=text)

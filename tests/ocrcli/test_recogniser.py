@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from ocrcli.engine import GenerationLimits
+from ocrcli.engine import GenerationLimits, NoRepeatNgram
 from ocrcli.errors import DeviceError, ModelError
+from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.options import Device, Options
-from ocrcli.recogniser import ModelRecogniser
+from ocrcli.recogniser import ModelRecogniser, _with_options
 
 
 @pytest.fixture
@@ -102,3 +103,14 @@ def test_shipped_model_reads_a_page_and_says_who_it_is(page):
     assert recogniser.facts.id == "small"
     assert len(recogniser.facts.sha256) == 64
     assert recogniser.load_seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "ban"), [("off", None), ("20:400", NoRepeatNgram(20, 400)), (None, "published")]
+)
+def test_ban_on_repetition_replaces_the_published_ones(text, ban):
+    published = GenerationLimits.for_model(ModelConfig.from_dict({}), pages_per_prompt=4)
+    limits = _with_options(published, Options(no_repeat_ngram=text))
+    for pages in (1, 4):
+        wanted = published.ngram_for(pages) if ban == "published" else ban
+        assert limits.ngram_for(pages) == wanted

@@ -45,6 +45,12 @@ def test_values_get_their_types(places):
     assert found["model"].value.parent.name == "project"
 
 
+def test_words_stay_words(places):
+    found = resolve({}, *places("no-repeat-ngram = '35:1024'\ninstruction = 'read this.'"))
+    assert found["no_repeat_ngram"].value == "35:1024"
+    assert found["instruction"].value == "read this."
+
+
 def test_model_may_be_a_name_and_then_belongs_to_no_folder(places):
     assert resolve({}, *places("model = 'org/name@v1'"))["model"].value == Path("org/name@v1")
 

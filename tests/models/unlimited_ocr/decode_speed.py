@@ -66,7 +66,11 @@ def decode_with_ocrcli(folder: Path, count: int, clock: Clock) -> list[int]:
     from ocrcli.models import load_model
 
     model = load_model(folder).model
-    codec = SimpleNamespace(encode=lambda text: list(INSTRUCTION), decode=lambda ids: "")
+    codec = SimpleNamespace(
+        encode=lambda text: list(INSTRUCTION),
+        decode=lambda ids: "",
+        decode_with_ends=lambda ids: ("", [0] * len(ids)),
+    )
     prefill, decode, end = model.prefill, model.decode, model.config.tokens.eos
 
     def endless(step, starts):

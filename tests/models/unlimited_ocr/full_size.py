@@ -167,7 +167,11 @@ def read(model, pages: int, budget: int, memory: Memory) -> dict[str, object]:
     limits = replace(
         GenerationLimits.for_model(config, pages), max_tokens_per_page=budget, loop_guard=None
     )
-    codec = SimpleNamespace(encode=lambda text: [9, 10, 11], decode=lambda ids: "")
+    codec = SimpleNamespace(
+        encode=lambda text: [9, 10, 11],
+        decode=lambda ids: "",
+        decode_with_ends=lambda ids: ("", [0] * len(ids)),
+    )
     started = time.perf_counter()
     results = list(Engine(model, codec, limits).transcribe(sheets(pages)))
     seconds = time.perf_counter() - started

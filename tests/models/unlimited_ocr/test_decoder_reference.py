@@ -80,8 +80,10 @@ class ReferenceDecoder:
         )
         for part, out in (("q", router_query), ("k", router_key)):
             mapped = x @ self.weights[f"{name}router.{part}_proj.weight"].T
-            normed = self.norm(mapped, f"{name}router.{part}_norm", sparse.router_norm_offset)
-            out += [self.rotated(v, p, sparse.router_rope) for p, v in enumerate(normed)]
+            norm = f"{name}router.{part}_norm", sparse.router_norm_offset
+            first = mapped if sparse.router_norm_last else self.norm(mapped, *norm)
+            turned = [self.rotated(v, p, sparse.router_rope) for p, v in enumerate(first)]
+            out += [self.norm(v, *norm) for v in turned] if sparse.router_norm_last else turned
         query, key = (
             [[self.rotated(v, p, sparse.main_rope) for v in heads] for p, heads in enumerate(all_)]
             for all_ in (query, key)
@@ -167,8 +169,9 @@ class ReferenceDecoder:
         {},
         {"sparse_main_rope_tok_freq_mode": "truncate", "sparse_rope_page_pairs": 2},
         {"sparse_rope_tok_freq_mode": "truncate", "sparse_rope_page_mod": 2},
+        {"sparse_router_norm_last": True},
     ],
-    ids=["default", "main", "router"],
+    ids=["default", "main", "router", "norm"],
 )
 @torch.inference_mode()
 def test_prefill_equals_the_description(kit, rope):

@@ -22,6 +22,7 @@ CONFIG = {
     "moe_intermediate_size": 4,
     "intermediate_size": 8,
     "vocab_size": 11,
+    "image_token_id": 7,
     "page_token_id": 9,
     "projector_config": {"n_embed": 16},
     "vision_config": {
