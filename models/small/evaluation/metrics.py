@@ -29,6 +29,9 @@ _UNIFIED = str.maketrans(
     }
 )
 
+LEADER = " .... "
+"""What a row of dots between a heading and its page is written as."""
+
 _LEADERS = re.compile(r"\s*\.(?:\s*\.){3,}\s*")
 
 
@@ -40,7 +43,7 @@ def normalise(text: str) -> str:
         '"So - so"'
     """
     text = unicodedata.normalize("NFC", text).translate(_UNIFIED)
-    text = _LEADERS.sub(" .... ", text)
+    text = _LEADERS.sub(LEADER, text)
     return re.sub(r"\s+", " ", text).strip()
 
 
