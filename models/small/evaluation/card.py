@@ -72,7 +72,7 @@ def _text_table(scores: dict[str, Any]) -> str:
 
 def _without_leaders(name: str, entry: dict[str, Any]) -> list[list[str]]:
     """Return rows for the pages of a set that are no tables of contents."""
-    rows = []
+    rows: list[list[str]] = []
     for reader, found in _readers_of(entry):
         if "cer_without_leaders" in found:
             count = found["pages_with_leaders"]
