@@ -15,7 +15,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 NORMALISATION = (
-    "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; "
+    "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; ellipses three dots; "
     "soft hyphens and zero-width characters removed; more than three dots in a row, with or "
     "without blanks, are four; white space collapsed; case kept"
 )
@@ -25,6 +25,7 @@ _UNIFIED = str.maketrans(
         **dict.fromkeys("‘’‚‛‹›`´", "'"),
         **dict.fromkeys("“”„‟«»", '"'),
         **dict.fromkeys("‐‑‒–—―−", "-"),
+        "…": "...",
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
     }
 )
