@@ -57,6 +57,7 @@ def _text_table(scores: dict[str, Any]) -> str:
                     f"{found['bag_of_words_f1']:.2%}",
                 ]
             )
+        rows += _without_leaders(name, entry)
     head = [
         "set",
         "pages / characters",
@@ -67,6 +68,18 @@ def _text_table(scores: dict[str, Any]) -> str:
         "bag-of-words F1",
     ]
     return _table(head, rows)
+
+
+def _without_leaders(name: str, entry: dict[str, Any]) -> list[list[str]]:
+    """Return rows for the pages of a set that are no tables of contents."""
+    rows: list[list[str]] = []
+    for reader, found in _readers_of(entry):
+        if "cer_without_leaders" in found:
+            count = found["pages_with_leaders"]
+            rest = f"{found['cer_without_leaders']:.2%}"
+            words = "" if rows else f"`{name}` without {count} pages of contents (rows of dots)"
+            rows.append([words, "", _NAMES.get(reader, reader), rest, "", "", ""])
+    return rows
 
 
 def _faults_table(scores: dict[str, Any]) -> str:

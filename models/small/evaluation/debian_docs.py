@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ocrcli.models.small.evaluation.metrics import LEADER
 from ocrcli.models.small.evaluation.page_set import SourcePage, read_json, write_json
 from ocrcli.models.small.training.corpus import LANGUAGES, clean_line
 
@@ -179,7 +180,7 @@ def _joined(row: list[tuple[float, float, float, float, float, str]]) -> Line:
         for left, right in zip(row, row[1:], strict=False)
     ]
     text = clean_line(" ".join(piece[5] for piece in row)) or " ".join(piece[5] for piece in row)
-    return Line(_LEADERS.sub(" .... ", text).strip(), any(gaps))
+    return Line(_LEADERS.sub(LEADER, text).strip(), any(gaps))
 
 
 def is_usable(page: "pymupdf.Page") -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 
 NORMALISATION = (
-    "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; "
+    "NFC; quotation marks unified to ' and \"; dashes and minus unified to -; ellipses three dots; "
     "soft hyphens and zero-width characters removed; more than three dots in a row, with or "
     "without blanks, are four; white space collapsed; case kept"
 )
@@ -25,9 +25,13 @@ _UNIFIED = str.maketrans(
         **dict.fromkeys("‘’‚‛‹›`´", "'"),
         **dict.fromkeys("“”„‟«»", '"'),
         **dict.fromkeys("‐‑‒–—―−", "-"),
+        "…": "...",
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", None),
     }
 )
+
+LEADER = " .... "
+"""What a row of dots between a heading and its page is written as."""
 
 _LEADERS = re.compile(r"\s*\.(?:\s*\.){3,}\s*")
 
@@ -40,7 +44,7 @@ def normalise(text: str) -> str:
         '"So - so"'
     """
     text = unicodedata.normalize("NFC", text).translate(_UNIFIED)
-    text = _LEADERS.sub(" .... ", text)
+    text = _LEADERS.sub(LEADER, text)
     return re.sub(r"\s+", " ", text).strip()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ocrcli.models.small.evaluation import layout_metrics as layout
 from ocrcli.models.small.evaluation.metrics import (
+    LEADER,
     NORMALISATION,
     PageScore,
     bag_of_words_f1,
@@ -43,6 +44,7 @@ MEASURES: dict[str, Callable[[Sequence[PageScore]], float]] = {
 
 _RATES = ("loop", "truncated", "suspect", "empty", "error", "missing")
 _WORST = 5
+_MANY_LEADERS = 5
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def figures(results: Sequence[PageResult], seed: int) -> dict[str, Any]:
         "rates": {name: round(statuses[name] / len(results), 4) for name in _RATES},
         "statuses": dict(sorted(statuses.items())),
         "cer_by_language": _by_language(results),
+        **_without_leaders(results),
         **_turns(results),
         **_layout(results),
         **_confidence(results),
@@ -148,6 +151,17 @@ def _by_language(results: Sequence[PageResult]) -> dict[str, float]:
             micro_cer([found.score for found in results if found.page.language == language]), 6
         )
         for language in languages
+    }
+
+
+def _without_leaders(results: Sequence[PageResult]) -> dict[str, Any]:
+    """Return the error rate without tables of contents: rows of dots are a case of their own."""
+    rest = [result.score for result in results if result.page.text.count(LEADER) < _MANY_LEADERS]
+    if len(rest) in (0, len(results)):
+        return {}
+    return {
+        "pages_with_leaders": len(results) - len(rest),
+        "cer_without_leaders": round(micro_cer(rest), 6),
     }
 
 

@@ -146,6 +146,23 @@ def test_lost_pages_count_in_full_and_missing_sets_are_named(tmp_path: Path) -> 
     assert "| 2 / 21 | this model | 52.38% |" in table
 
 
+def test_tables_of_contents_are_also_left_out(tmp_path: Path) -> None:
+    contents = "\n".join(f"Chapter {number} .... {number}" for number in range(9))
+    pages = [
+        EvaluationPage("0001", contents, 612, 792, 116),
+        EvaluationPage("0002", "second page", 612, 792, 116),
+    ]
+    write_pages(tmp_path, "debian-docs", pages)
+    read = PageReading("debian-docs", "0002", "ok", "second page")
+    readings = Readings({"reader": "tesseract"}, {("debian-docs", "0002"): read})
+    write_readings(tmp_path / "readings" / "tesseract.jsonl", readings)
+    scores = score_folder(tmp_path, seed=1)
+    found = scores["sets"]["debian-docs"]["readers"]["tesseract"]
+    assert found["cer"] > 0.9
+    assert (found["pages_with_leaders"], found["cer_without_leaders"]) == (1, 0.0)
+    assert "without 1 pages of contents (rows of dots) |  | Tesseract | 0.00% |" in card(scores)
+
+
 @pytest.mark.weights
 @pytest.mark.slow
 def test_prepared_pages_are_read_without_the_libraries_that_made_them(

@@ -56,7 +56,7 @@ def test_raw_rate_counts_what_normalisation_forgives() -> None:
 
 def test_leaders_of_any_length_are_alike() -> None:
     assert normalise("One . . . . . . 7") == normalise("One........7") == "One .... 7"
-    assert normalise("so...") == "so..."
+    assert normalise("so...") == normalise("so…") == "so..."
 
 
 def test_invention_counts_runs_with_nothing_printed_behind_them() -> None:
