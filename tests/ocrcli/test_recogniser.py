@@ -102,3 +102,25 @@ def test_shipped_model_reads_a_page_and_says_who_it_is(page):
     assert recogniser.facts.id == "small"
     assert len(recogniser.facts.sha256) == 64
     assert recogniser.load_seconds > 0
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize(("rotate", "rotation"), [(True, 90), (False, 0)])
+def test_shipped_model_turns_a_page_unless_told_not_to(tmp_path, rotate, rotation):
+    import pymupdf
+
+    from ocrcli.pages import open_pages
+
+    with pymupdf.open() as upright, pymupdf.open() as turned:
+        page = upright.new_page(width=300, height=200)
+        for line, text in enumerate(["The letter of the fourth of May", "was read by nobody."]):
+            page.insert_text((20, 50 + 30 * line), text, fontsize=15)
+        sheet = turned.new_page(width=200, height=300)
+        sheet.show_pdf_page(sheet.rect, upright, 0, rotate=90)
+        turned.save(tmp_path / "turned.pdf")
+    with open_pages(tmp_path / "turned.pdf") as pages:
+        (picture,) = pages
+    recogniser = ModelRecogniser(Options(device=Device.CPU, max_tokens=40, rotate=rotate))
+    (result,) = recogniser.transcribe([picture])
+    assert result.rotation == rotation
+    assert ("letter of the fourth" in result.markup) == rotate
