@@ -39,7 +39,7 @@ INK_PER_CHARACTER = 4
 MIN_CONFIDENCE = 0.9
 """Mean probability of the text's tokens below which a transcript is taken for guesswork.
 
-Fitted by `models/small/training/limits.py`.
+Fitted by `models/small/evaluation/limits.py`.
 """
 
 MIN_KEPT_CONFIDENCE = 0.65

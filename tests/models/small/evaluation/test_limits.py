@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ocrcli.models.small.training import limit_pages
-from ocrcli.models.small.training.limits import Verdict, figures, table, threshold
+from ocrcli.models.small.evaluation import limit_pages
+from ocrcli.models.small.evaluation.limits import Verdict, figures, table, threshold
 
 SURE = Verdict("a.pdf", 1, False, "ok", 900, 900, 0.99, ())
 

@@ -1,6 +1,6 @@
 r"""Measures whether the program knows what it cannot read, and fits the threshold that decides.
 
-    python -m ocrcli.models.small.training.limits --text data/text/heldout \
+    python -m ocrcli.models.small.evaluation.limits --text data/text/heldout \
         --fonts data/fonts/heldout --scripts data/limits/scripts \
         --handwriting data/limits/handwriting --photos data/limits/photos --out limits.json
 
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ocrcli.models.small.training import limit_pages
+from ocrcli.models.small.evaluation import limit_pages
 
 DOUBTED = (*limit_pages.LANGUAGES, "handwriting", "tiny")
 """Sets whose pages must be marked."""
