@@ -114,3 +114,25 @@ def test_ban_on_repetition_replaces_the_published_ones(text, ban):
     for pages in (1, 4):
         wanted = published.ngram_for(pages) if ban == "published" else ban
         assert limits.ngram_for(pages) == wanted
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize(("rotate", "rotation"), [(True, 90), (False, 0)])
+def test_shipped_model_turns_a_page_unless_told_not_to(tmp_path, rotate, rotation):
+    import pymupdf
+
+    from ocrcli.pages import open_pages
+
+    with pymupdf.open() as upright, pymupdf.open() as turned:
+        page = upright.new_page(width=300, height=200)
+        for line, text in enumerate(["The letter of the fourth of May", "was read by nobody."]):
+            page.insert_text((20, 50 + 30 * line), text, fontsize=15)
+        sheet = turned.new_page(width=200, height=300)
+        sheet.show_pdf_page(sheet.rect, upright, 0, rotate=90)
+        turned.save(tmp_path / "turned.pdf")
+    with open_pages(tmp_path / "turned.pdf") as pages:
+        (picture,) = pages
+    recogniser = ModelRecogniser(Options(device=Device.CPU, max_tokens=40, rotate=rotate))
+    (result,) = recogniser.transcribe([picture])
+    assert result.rotation == rotation
+    assert ("letter of the fourth" in result.markup) == rotate
