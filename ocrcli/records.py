@@ -45,6 +45,12 @@ Fitted by `models/small/evaluation/limits.py`.
 MIN_KEPT_CONFIDENCE = 0.65
 """The same for a short text, below which it is taken for an invention and not kept."""
 
+MAX_INK_PER_CHARACTER = 1000
+"""Pixels of ink per character above which a doubted text is no reading of that ink.
+
+A letter of 12 pt leaves about 100; lines, boxes and shadows leave any number.
+"""
+
 MAX_INVENTED_CHARACTERS = 400
 """Longest text that is dropped as an invention; there is something to a longer one."""
 
@@ -163,7 +169,7 @@ def finished_page(
         rotation=result.rotation,
         trace=result.trace,
     )
-    dropped = _invented(parsed)
+    dropped = _invented(facts, parsed)
     if dropped:
         markup = without_text(markup)
         blocks = tuple(block for block in parsed.blocks if not block.text)
@@ -241,13 +247,17 @@ def _second_look(attempts: int) -> tuple[Notice, ...]:
     return (Notice("read_twice", detail),) if attempts > 1 else ()
 
 
-def _invented(parsed: ParsedPage) -> list[Notice]:
-    """Say why a text is not kept: it is short, and the model did not believe in it."""
+def _invented(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
+    """Say why a text is not kept: it is short, and the model did not believe in it.
+
+    A little belief is enough where the ink is about as much as such a text leaves.
+    """
     signs = _signs(page_text(parsed.blocks))
     confidence = parsed.text_trace.confidence
     if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
         return []
-    if confidence.mean >= MIN_KEPT_CONFIDENCE:
+    fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * signs
+    if confidence.mean >= (MIN_KEPT_CONFIDENCE if fits else MIN_CONFIDENCE):
         return []
     detail = f"{signs} characters with a mean confidence of {confidence.mean:.2f} were dropped"
     return [Notice("text_dropped", detail)]

@@ -79,14 +79,14 @@ def test_more_text_than_ink_is_suspect(fakes):
 @pytest.mark.parametrize(
     ("text", "confidence"),
     [
-        ("half a guess", MIN_CONFIDENCE - 0.01),
+        ("half a guess " * 100, MIN_CONFIDENCE - 0.01),
+        ("half a guess " * 10, MIN_CONFIDENCE - 0.01),
         ("a long guess " * MAX_INVENTED_CHARACTERS, MIN_KEPT_CONFIDENCE - 0.01),
     ],
 )
 def test_low_confidence_is_suspect(fakes, text, confidence):
-    page = finished_page(
-        replace(FACTS, ink_pixels=10**6), fakes.result(4, fakes.block(text), confidence=confidence)
-    )
+    facts = replace(FACTS, ink_pixels=100 * len(text))
+    page = finished_page(facts, fakes.result(4, fakes.block(text), confidence=confidence))
     assert page.status is PageStatus.SUSPECT
     assert codes(page) == ["inverted", "low_confidence"]
     assert page.text == text.strip()
@@ -102,6 +102,14 @@ def test_short_text_that_the_model_did_not_believe_in_is_dropped(fakes):
         == f"5 characters with a mean confidence of {confidence:.2f} were dropped"
     )
     assert (page.text, page.markdown, page.markup, page.blocks) == ("", "", "", ())
+
+
+def test_short_text_that_is_no_reading_of_the_ink_is_dropped(fakes):
+    little = fakes.result(4, fakes.block("guess"), confidence=MIN_CONFIDENCE - 0.01)
+    page = finished_page(FACTS, little)
+    assert (page.status, page.text) == (PageStatus.EMPTY, "")
+    sure = fakes.result(4, fakes.block("A"), confidence=MIN_CONFIDENCE)
+    assert finished_page(FACTS, sure).text == "A"
 
 
 def test_figures_stay_when_text_is_dropped(fakes):
