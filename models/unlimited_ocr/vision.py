@@ -33,7 +33,8 @@ class VisionAttention(nn.Module):
         """Return mixed values [G, N, D] of fused projections [G, N, 3*D]; N = grid h*w."""
         groups, count, width = qkv.shape
         parts = qkv.view(groups, count, 3, self.heads, width // 3 // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        # Taken apart first and turned then, the three gradients are put together without a copy.
+        query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
         bias = self._relative_bias(query, grid) if self.relative_size else None
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         return mixed.transpose(1, 2).reshape(groups, count, width // 3)

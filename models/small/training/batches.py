@@ -34,6 +34,8 @@ class TrainingBatch:
 
     Attributes:
         tokens: Responses from `<PAGE>` to EOS, padded, int64 [B, T + 1].
+        kept: Tokens that are followed by a real one, flat indices into [B, T], int64 [n].
+        target: What follows them, int64 [n].
         paint: What to draw.
         orientable: Whether a page has enough text to tell which way up it is, bool [B].
         width: Image width in pixels.
@@ -41,6 +43,8 @@ class TrainingBatch:
     """
 
     tokens: Tensor
+    kept: Tensor
+    target: Tensor
     paint: PaintBatch
     orientable: Tensor
     width: int
@@ -216,7 +220,17 @@ def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> Train
         damage=torch.tensor([s.damage for s in samples], dtype=torch.float32),
     )
     orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
-    return TrainingBatch(torch.from_numpy(tokens), paint, orientable, width, height)
+    following = tokens[:, 1:].reshape(-1)
+    kept = np.flatnonzero(following != pad)
+    return TrainingBatch(
+        tokens=torch.from_numpy(tokens),
+        kept=torch.from_numpy(kept),
+        target=torch.from_numpy(following[kept]),
+        paint=paint,
+        orientable=orientable,
+        width=width,
+        height=height,
+    )
 
 
 def _page_of(counts: list[int]) -> Tensor:
