@@ -11,7 +11,7 @@ import resource
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,35 +69,8 @@ class Run:
 
 def main(argv: list[str] | None = None) -> None:
     """Parse the command line and train on every GPU, or on the CPU without one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with fonts/ and text/")
-    parser.add_argument("--out", type=Path, required=True, help="where weights and log go")
-    parser.add_argument("--plan", default="lines:110,crops:110,blocks:150,sheets:150,pages:900")
-    parser.add_argument("--learning-rate", default="2e-3:2e-3", help="first:last, linear")
-    parser.add_argument("--init-from", type=Path, nargs="*", default=[], help="safetensors parts")
-    parser.add_argument("--state", type=Path, help="read if present, written at the end")
-    parser.add_argument("--scratch", type=Path, default=Path("/tmp/ocrcli-training"))
-    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
-    parser.add_argument("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
-    parser.add_argument("--steps", type=int, default=0, help="stop every stage after so many")
-    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--compile-cache", type=Path, help="default: compiled/ in --scratch")
-    parser.add_argument("--without", default="", help=f"all, or of {', '.join(SPEEDUPS)}")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args(argv)
-    if arguments.without:
-        switch_off(arguments.without)
-    keep_compiled(arguments.compile_cache or arguments.scratch / "compiled")
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    fonts = sorted((arguments.data / "fonts" / "train").iterdir())
-    missing = json.loads((arguments.data / "fonts" / "train_coverage.json").read_text("utf-8"))
-    if not (arguments.scratch / "atlas" / "names.json").exists():
-        begun = time.time()
-        build_atlas(fonts, missing, arguments.workers).save(arguments.scratch / "atlas")
-        sys.stdout.write(f"atlas of {len(fonts)} fonts in {time.time() - begun:.1f} s\n")
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Every tensor that a worker hands over is an open file.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
+    arguments = parser(__doc__).parse_args(argv)
+    prepare(arguments)
     world = max(1, torch.cuda.device_count())
     if world == 1:
         _work(0, 1, arguments)
@@ -107,8 +80,46 @@ def main(argv: list[str] | None = None) -> None:
         torch.multiprocessing.spawn(_work, args=(world, arguments), nprocs=world)
 
 
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return the options of everything that takes training steps."""
+    options = argparse.ArgumentParser(description=description)
+    add = options.add_argument
+    add("--data", type=Path, required=True, help="folder with fonts/ and text/")
+    add("--out", type=Path, required=True, help="where weights and log go")
+    add("--plan", default="lines:110,crops:110,blocks:150,sheets:150,pages:900")
+    add("--learning-rate", default="2e-3:2e-3", help="first:last, linear")
+    add("--init-from", type=Path, nargs="*", default=[], help="safetensors parts")
+    add("--state", type=Path, help="read if present, written at the end")
+    add("--scratch", type=Path, default=Path("/tmp/ocrcli-training"))
+    add("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    add("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
+    add("--steps", type=int, default=0, help="stop every stage after so many")
+    add("--compile", action=argparse.BooleanOptionalAction, default=True)
+    add("--compile-cache", type=Path, help="default: compiled/ in --scratch")
+    add("--without", default="", help=f"speedups: all, or some of {', '.join(SPEEDUPS)}")
+    add("--seed", type=int, default=0)
+    return options
+
+
+def prepare(arguments: argparse.Namespace) -> None:
+    """Make folders and the atlas, and set what processes inherit."""
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.without:
+        switch_off(arguments.without)
+    keep_compiled(arguments.compile_cache or arguments.scratch / "compiled")
+    fonts = sorted((arguments.data / "fonts" / "train").iterdir())
+    missing = json.loads((arguments.data / "fonts" / "train_coverage.json").read_text("utf-8"))
+    if not (arguments.scratch / "atlas" / "names.json").exists():
+        begun = time.time()
+        build_atlas(fonts, missing, arguments.workers).save(arguments.scratch / "atlas")
+        sys.stdout.write(f"atlas of {len(fonts)} fonts in {time.time() - begun:.1f} s\n")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Every tensor that a worker hands over is an open file.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
+
+
 def _work(rank: int, world: int, arguments: argparse.Namespace) -> None:
-    run = _start(rank, world, arguments)
+    run = start(rank, world, arguments)
     plan = [part.split(":") for part in arguments.plan.split(",")]
     total = sum(float(seconds) for _, seconds in plan)
     first, last = (float(rate) for rate in arguments.learning_rate.split(":"))
@@ -131,7 +142,8 @@ def _work(rank: int, world: int, arguments: argparse.Namespace) -> None:
         dist.destroy_process_group()
 
 
-def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
+def start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
+    """Return a run with its weights read, its optimisers made and its blocks compiled."""
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", rank) if cuda else torch.device("cpu")
     if cuda:
@@ -187,7 +199,8 @@ def make_optimisers(
     ]
 
 
-def _batches(run: Run, stage: Stage) -> Iterator[TrainingBatch]:
+def stage_batches(run: Run, stage: Stage) -> Iterator[TrainingBatch]:
+    """Return endless batches of a stage, composed by worker processes where there is a GPU."""
     arguments = run.arguments
     seed = arguments.seed * 7919 + int(time.time()) % 100_003 * run.world + run.rank
     data = PageBatches(
@@ -203,17 +216,17 @@ def _batches(run: Run, stage: Stage) -> Iterator[TrainingBatch]:
     return iter(loader)
 
 
+def paint_stage(run: Run, stage: Stage, batches: Iterator[TrainingBatch]) -> PaintedBatches:
+    """Return `batches` of a stage, painted on the device of the run."""
+    size = run.learner.model.config.vision.position_size
+    return PaintedBatches(batches, run.painter, stage, size, run.step * 31 + run.rank)
+
+
 def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) -> None:
     stage = STAGES[name]
     if run.arguments.batch:
-        stage = Stage(**{**vars(stage), "batch": run.arguments.batch})
-    painted = PaintedBatches(
-        _batches(run, stage),
-        run.painter,
-        stage,
-        run.learner.model.config.vision.position_size,
-        run.step * 31 + run.rank,
-    )
+        stage = replace(stage, batch=run.arguments.batch)
+    painted = paint_stage(run, stage, stage_batches(run, stage))
     begun, first_step, images = time.time(), run.step, 0
     log_time, log_step = begun, run.step
     while True:
