@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ocrcli.kernels.tile_stamping import Tiles, stamp_tiles, stamp_tiles_reference
 from ocrcli.models.small.training.atlas import GLYPHS, SIZES, Atlas
 from ocrcli.models.small.training.composed import CANVAS_SCALE
 from ocrcli.models.small.training.damage import age, print_roughly
@@ -95,24 +96,12 @@ class Painter:
         return images, self._codes(batch, pages, width, height)
 
     def _ink(self, batch: PaintBatch, pages: int, width: int, height: int) -> Tensor:
-        canvas_h, canvas_w = height * CANVAS_SCALE, width * CANVAS_SCALE
-        cols, rows, left, top = self.shape[batch.glyph].unbind(1)
-        count = cols * rows
-        total = int(count.sum())
-        which = torch.repeat_interleave(
-            torch.arange(len(count), device=self.device), count, output_size=total
-        )
-        local = torch.arange(total, device=self.device) - (count.cumsum(0) - count)[which]
-        row = local // cols[which].clamp(min=1)
-        py = (batch.y + top)[which] + row
-        px = (batch.x + left)[which] + local - row * cols[which]
-        inside = (py >= 0) & (py < canvas_h) & (px >= 0) & (px < canvas_w)
-        target = (batch.page[which] * canvas_h + py) * canvas_w + px
-        value = self.pixels[self.start[batch.glyph][which] + local].float()
-        value = torch.where(inside, value, torch.zeros_like(value))
-        canvas = torch.zeros(pages * canvas_h * canvas_w, device=self.device)
-        canvas.index_add_(0, target.clamp_(0, canvas.numel() - 1), value)
-        return canvas.view(pages, 1, canvas_h, canvas_w).clamp_(max=255.0).div_(255.0)
+        sides = height * CANVAS_SCALE, width * CANVAS_SCALE
+        stamp = stamp_tiles if is_on("stamping") else stamp_tiles_reference
+        canvas = torch.zeros(pages, *sides, device=self.device)
+        tiles = Tiles(self.pixels, self.start, self.shape)
+        stamp(canvas, tiles, batch.glyph, batch.page, batch.x, batch.y)
+        return canvas[:, None].clamp_(max=255.0).div_(255.0)
 
     def _ground(self, text: Tensor, batch: PaintBatch, generator: torch.Generator) -> Tensor:
         """Return text on its fills and figures; white on what is darker than one half."""

@@ -14,7 +14,8 @@ SPEEDUPS = {
     "flat": "parameters, gradients and Muon's momentum in a few large tensors",
     "ahead": "the next batch is painted on a second CUDA stream while a step runs",
     "alias": "views are aliased, not copied, before compiled functions",
-    "figures": "figures are drawn only on the pages that have some",
+    "stamping": "glyphs are drawn by a Triton kernel",
+    "figures": "fills and figures are drawn only on the pages that have some",
     "cudnn": "cuDNN's attention in the encoder before all others",
 }
 """Every speedup and what it does."""
