@@ -94,7 +94,8 @@ def response_states(model: UnlimitedOcr, visual: Tensor, tokens: Tensor) -> tupl
     block = config.sparse.block_size
     real = count + 1
     shape = PageShape(real, -(-real // block) * block, tokens.shape[1])
-    # Looked up by a tensor made on the device: a number from the host would be waited for.
+    assert config.tokens.page is not None, "the configuration that is trained names its marker"
+    # A tensor made on the device: one from the host would be waited for.
     marker_id = torch.full((1,), config.tokens.page, device=tokens.device)
     marker = model.embed_tokens(marker_id).to(visual.dtype)
     padding = visual.new_zeros(batch, shape.prompt - real, hidden)
