@@ -72,7 +72,15 @@ class _View:
 class PageBatches(IterableDataset):  # type: ignore[type-arg]
     """Composes pages of one stage for ever, different in every worker."""
 
-    def __init__(self, data: Path, atlas: Path, tokenizer: Path, stage: Stage, seed: int) -> None:
+    def __init__(
+        self,
+        data: Path,
+        atlas: Path,
+        tokenizer: Path,
+        stage: Stage,
+        seed: int,
+        order_seed: int | None = None,
+    ) -> None:
         """Remember where the data lies; everything is opened in the worker.
 
         Args:
@@ -81,23 +89,28 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
             tokenizer: `tokenizer.json`.
             stage: What to compose.
             seed: Differs between runs and ranks.
+            order_seed: Of the kinds, sizes and lengths of batches, one after the other; the same
+                for processes that should have alike batches at the same time. None: `seed`.
         """
         self.data, self.atlas, self.tokenizer = data, atlas, tokenizer
         self.stage, self.seed = stage, seed
+        self.order_seed = seed if order_seed is None else order_seed
         self.held_out = False
 
     def __iter__(self) -> Iterator[TrainingBatch]:
         """Yield batches without end."""
         worker = get_worker_info()
-        rng = random.Random(self.seed * 1009 + (worker.id if worker else 0))
+        number = worker.id if worker else 0
+        rng = random.Random(self.seed * 1009 + number)
+        order = random.Random(self.order_seed * 2003 + number)
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
         stages, shares = parts(self.stage)
         while True:
-            stage = rng.choices(stages, shares)[0]
+            stage = order.choices(stages, shares)[0]
             shapes, weights = zip(*stage.shapes, strict=True)
-            width, height = rng.choices(shapes, weights)[0]
+            width, height = order.choices(shapes, weights)[0]
             samples: list[_Sample] = []
             while len(samples) < stage.batch * _POOLED_BATCHES:
                 sample = _compose(composer, tokenizer, stage, rng, width, height)
@@ -105,7 +118,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
                     samples.append(sample)
             samples.sort(key=lambda sample: len(sample.ids))
             groups = [samples[i : i + stage.batch] for i in range(0, len(samples), stage.batch)]
-            rng.shuffle(groups)
+            order.shuffle(groups)
             for group in groups:
                 yield _collate(group, width, height, tokenizer.pad_id)
 

@@ -97,12 +97,15 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     add("--compile", action=argparse.BooleanOptionalAction, default=True)
     add("--compile-cache", type=Path, help="default: compiled/ in --scratch")
     add("--without", default="", help=f"speedups: all, or some of {', '.join(SPEEDUPS)}")
+    add("--in-step", action="store_true", help="all GPUs draw pages of one kind at a time")
     add("--seed", type=int, default=0)
     return options
 
 
 def prepare(arguments: argparse.Namespace) -> None:
     """Make folders and the atlas, and set what processes inherit."""
+    # Told once for all processes: later runs see other pages.
+    arguments.begun = int(time.time()) % 100_003
     arguments.out.mkdir(parents=True, exist_ok=True)
     if arguments.without:
         switch_off(arguments.without)
@@ -202,9 +205,14 @@ def make_optimisers(
 def stage_batches(run: Run, stage: Stage) -> Iterator[TrainingBatch]:
     """Return endless batches of a stage, composed by worker processes where there is a GPU."""
     arguments = run.arguments
-    seed = arguments.seed * 7919 + int(time.time()) % 100_003 * run.world + run.rank
+    moment = arguments.seed * 7919 + arguments.begun + run.step
     data = PageBatches(
-        arguments.data, arguments.scratch / "atlas", _FOLDER / "tokenizer.json", stage, seed
+        arguments.data,
+        arguments.scratch / "atlas",
+        _FOLDER / "tokenizer.json",
+        stage,
+        seed=moment * run.world + run.rank,
+        order_seed=moment if arguments.in_step else None,
     )
     workers = max(1, arguments.workers // run.world)
     loader = torch.utils.data.DataLoader(
