@@ -101,12 +101,15 @@ class SamBlock(nn.Module):
         batch, height, width, dim = x.shape
         tokens = x.reshape(-1, dim)
         qkv = self.project(tokens).view(batch, height, width, 3 * dim)
+        return self.finish(tokens, self.mix(qkv)).view(batch, height, width, dim)
+
+    def mix(self, qkv: Tensor) -> Tensor:
+        """Return attention values [B*h*w, D] of fused projections [B, h, w, 3*D]."""
+        batch, height, width, triple = qkv.shape
         if self.window:
-            mixed = self._windowed(qkv)
-        else:
-            flat = qkv.view(batch, height * width, 3 * dim)
-            mixed = self.attn.attend(flat, (height, width))
-        return self.finish(tokens, mixed.reshape(-1, dim)).view(batch, height, width, dim)
+            return self._windowed(qkv).reshape(-1, triple // 3)
+        flat = qkv.view(batch, height * width, triple)
+        return self.attn.attend(flat, (height, width)).reshape(-1, triple // 3)
 
     def _windowed(self, qkv: Tensor) -> Tensor:
         batch, height, width, triple = qkv.shape
@@ -201,10 +204,18 @@ class SamEncoder(nn.Module):
         Raises:
             ValueError: The image is larger than the position tables.
         """
-        x = self.patch_embed(pixels)
-        x = x + self._positions(x.shape[1], x.shape[2], offset)
+        x = self.embed(pixels, offset)
         for block in self.blocks:
             x = block(x)
+        return self.compress(x)
+
+    def embed(self, pixels: Tensor, offset: tuple[int, int] = (0, 0)) -> Tensor:
+        """Return patches with their positions [B, h, w, D]; arguments as `forward`."""
+        x = self.patch_embed(pixels)
+        return x + self._positions(x.shape[1], x.shape[2], offset)
+
+    def compress(self, x: Tensor) -> Tensor:
+        """Return features [B, C, h', w'] of the blocks' output [B, h, w, D]."""
         x = x.permute(0, 3, 1, 2)
         if self.config.neck_channels:
             x = self.neck(x)
@@ -297,9 +308,13 @@ class EncoderBlock(nn.Module):
         """Return the block's output for tokens x [B, N, D], same shape."""
         batch, count, dim = x.shape
         tokens = x.reshape(-1, dim)
-        qkv = self.project(tokens).view(batch, count, 3 * dim)
-        mixed = self.self_attn.attend(qkv, (count, 1))
-        return self.finish(tokens, mixed.reshape(-1, dim)).view(batch, count, dim)
+        mixed = self.mix(self.project(tokens).view(batch, count, 3 * dim))
+        return self.finish(tokens, mixed).view(batch, count, dim)
+
+    def mix(self, qkv: Tensor) -> Tensor:
+        """Return attention values [B*N, D] of fused projections [B, N, 3*D]."""
+        _, count, triple = qkv.shape
+        return self.self_attn.attend(qkv, (count, 1)).reshape(-1, triple // 3)
 
 
 class EncoderEmbeddings(nn.Module):

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ocrcli.models.small.training.encoding import features_of
 from ocrcli.models.small.training.forward import CharacterHead, text_loss
 from ocrcli.models.small.training.painted import PaintedBatch
 from ocrcli.models.small.training.speedups import is_on
@@ -54,15 +55,25 @@ class Learner(nn.Module):
         device = batch.images.device.type
         bfloat16 = torch.autocast(device, torch.bfloat16, enabled=device == "cuda")
         with bfloat16, _attention_order(device):
-            features = self.model.visual_features(batch.images, batch.offset)
+            features, asked = self._features(batch)
             visual = self.model.visual_tokens(features)
             text, right = text_loss(self.model, visual, batch.tokens, batch.kept, batch.target)
             turns = text.new_zeros(())
-            if batch.turned is not None:
-                asked = self.model.visual_features(batch.turned.images)
+            if batch.turned is not None and asked is not None:
                 turns = orientation_loss(self.model, features, asked, batch.turned)
             characters = self.characters.loss(features, batch.asked, batch.codes)
         return Losses(text, characters, turns, right)
+
+    def _features(self, batch: PaintedBatch) -> tuple[Tensor, Tensor | None]:
+        """Return the features of the pages and of the turned pages."""
+        model = self.model
+        if batch.turned is None:
+            return model.visual_features(batch.images, batch.offset), None
+        turned = batch.turned.images
+        if is_on("packed"):
+            upright, asked = features_of(model, (batch.images, turned), (batch.offset, (0, 0)))
+            return upright, asked
+        return model.visual_features(batch.images, batch.offset), model.visual_features(turned)
 
 
 def _attention_order(device: str) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from ocrcli.models.small.training.compiling import compiled, without_base
+from ocrcli.models.small.training.encoding import features_of
 from ocrcli.models.small.training.flat import FlatParameters
 from ocrcli.models.small.training.forward import response_logits
 from ocrcli.models.small.training.initialise import initialise
@@ -91,6 +92,18 @@ def test_losses_and_gradients_are_those_of_the_definition(learner):
     assert losses.right == right
     for name, param in learner.named_parameters():
         torch.testing.assert_close(param.grad, expected[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_images_of_two_sizes_are_encoded_as_each_alone(learner):
+    batch, _, _ = page_batch(learner.model.config.tokens.pad)
+    model = learner.model
+    turned = batch.turned.images
+    # Sides that are no multiples of a window, and others that are.
+    assert turned.shape[2:] != batch.images.shape[2:]
+    images, offsets = (batch.images, turned[:, :, :64], turned), ((8, 16), (0, 0), (0, 8))
+    alone = [model.visual_features(*pair) for pair in zip(images, offsets, strict=True)]
+    together = features_of(model, images, offsets)
+    torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
 
 
 def optimisers_of(hidden, other):
