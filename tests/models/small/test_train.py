@@ -34,6 +34,9 @@ def folders(tmp_path, monkeypatch, block_atlas, text_folder):
     (model / "config.json").write_text(json.dumps(raw), encoding="utf-8")
     shutil.copy(SMALL / "tokenizer.json", model)
     monkeypatch.setattr(train, "_FOLDER", model)
+    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        # Set by the command for the processes it starts; not for other tests.
+        monkeypatch.setenv(variable, str(tmp_path / "compiled"))
     data = tmp_path / "data"
     shutil.copytree(text_folder, data)
     (data / "fonts" / "train").mkdir(parents=True)
