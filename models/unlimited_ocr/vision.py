@@ -204,15 +204,11 @@ class SamEncoder(nn.Module):
         Raises:
             ValueError: The image is larger than the position tables.
         """
-        x = self.embed(pixels, offset)
+        x = self.patch_embed(pixels)
+        x = x + self.positions(x.shape[1], x.shape[2], offset)
         for block in self.blocks:
             x = block(x)
         return self.compress(x)
-
-    def embed(self, pixels: Tensor, offset: tuple[int, int] = (0, 0)) -> Tensor:
-        """Return patches with their positions [B, h, w, D]; arguments as `forward`."""
-        x = self.patch_embed(pixels)
-        return x + self._positions(x.shape[1], x.shape[2], offset)
 
     def compress(self, x: Tensor) -> Tensor:
         """Return features [B, C, h', w'] of the blocks' output [B, h, w, D]."""
@@ -223,7 +219,8 @@ class SamEncoder(nn.Module):
             x = getattr(self, f"net_{index + 2}")(x)
         return x
 
-    def _positions(self, height: int, width: int, offset: tuple[int, int]) -> Tensor:
+    def positions(self, height: int, width: int, offset: tuple[int, int]) -> Tensor:
+        """Return what is added to patches [B, height, width, D]; `offset` as in `forward`."""
         size = self.config.position_size
         if self.config.position_layout == "grid":
             return _resized_grid(self.pos_embed, height, width)

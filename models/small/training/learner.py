@@ -67,13 +67,16 @@ class Learner(nn.Module):
     def _features(self, batch: PaintedBatch) -> tuple[Tensor, Tensor | None]:
         """Return the features of the pages and of the turned pages."""
         model = self.model
-        if batch.turned is None:
-            return model.visual_features(batch.images, batch.offset), None
-        turned = batch.turned.images
+        images, offsets = [batch.images], [batch.offset]
+        if batch.turned is not None:
+            images.append(batch.turned.images)
+            offsets.append((0, 0))
         if is_on("packed"):
-            upright, asked = features_of(model, (batch.images, turned), (batch.offset, (0, 0)))
-            return upright, asked
-        return model.visual_features(batch.images, batch.offset), model.visual_features(turned)
+            features = features_of(model, images, offsets)
+        else:
+            pairs = zip(images, offsets, strict=True)
+            features = [model.visual_features(*pair) for pair in pairs]
+        return features[0], features[1] if batch.turned is not None else None
 
 
 def _attention_order(device: str) -> AbstractContextManager[None]:

@@ -13,7 +13,7 @@ SPEEDUPS = {
     "cross_entropy": "losses in Triton kernels, without float32 copies of the scores",
     "flat": "parameters, gradients and Muon's momentum in a few large tensors",
     "ahead": "the next batch is painted on a second CUDA stream while a step runs",
-    "packed": "turned pages go through the encoder together with the batch",
+    "packed": "turned pages are encoded with the batch, tokens in the order of windows",
     "alias": "views are aliased, not copied, before compiled functions",
     "stamping": "glyphs are drawn by a Triton kernel",
     "figures": "fills and figures are drawn only on the pages that have some",

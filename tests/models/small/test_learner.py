@@ -98,12 +98,20 @@ def test_images_of_two_sizes_are_encoded_as_each_alone(learner):
     batch, _, _ = page_batch(learner.model.config.tokens.pad)
     model = learner.model
     turned = batch.turned.images
-    # Sides that are no multiples of a window, and others that are.
-    assert turned.shape[2:] != batch.images.shape[2:]
-    images, offsets = (batch.images, turned[:, :, :64], turned), ((8, 16), (0, 0), (0, 8))
+    # 12 x 8, 4 x 12, 8 x 16 and 16 x 8 cells: windows of 8 x 8 fit the last two.
+    whole = torch.rand(2, 1, 128, 256, generator=torch.Generator().manual_seed(1))
+    images = (batch.images, turned[:, :, :64], whole, whole.mT.contiguous())
+    offsets = ((8, 16), (0, 0), (0, 8), (0, 0))
     alone = [model.visual_features(*pair) for pair in zip(images, offsets, strict=True)]
     together = features_of(model, images, offsets)
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-5)
+    encoder = [*model.model.sam_model.parameters(), *model.model.vision_model.parameters()]
+    wanted, actual = (
+        torch.autograd.grad(sum(part.pow(3).sum() for part in features), encoder)
+        for features in (alone, together)
+    )
+    torch.testing.assert_close(actual, wanted, rtol=1e-4, atol=1e-3)
+    assert all(grad.abs().max() > 0.1 for grad in wanted)
 
 
 def optimisers_of(hidden, other):
