@@ -33,7 +33,8 @@ class VisionAttention(nn.Module):
         """Return mixed values [G, N, D] of fused projections [G, N, 3*D]; N = grid h*w."""
         groups, count, width = qkv.shape
         parts = qkv.view(groups, count, 3, self.heads, width // 3 // self.heads)
-        query, key, value = parts.permute(2, 0, 3, 1, 4)
+        # Taken apart first and turned then, the three gradients are put together without a copy.
+        query, key, value = (part.transpose(1, 2) for part in parts.unbind(2))
         bias = self._relative_bias(query, grid) if self.relative_size else None
         mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
         return mixed.transpose(1, 2).reshape(groups, count, width // 3)
@@ -100,12 +101,15 @@ class SamBlock(nn.Module):
         batch, height, width, dim = x.shape
         tokens = x.reshape(-1, dim)
         qkv = self.project(tokens).view(batch, height, width, 3 * dim)
+        return self.finish(tokens, self.mix(qkv)).view(batch, height, width, dim)
+
+    def mix(self, qkv: Tensor) -> Tensor:
+        """Return attention values [B*h*w, D] of fused projections [B, h, w, 3*D]."""
+        batch, height, width, triple = qkv.shape
         if self.window:
-            mixed = self._windowed(qkv)
-        else:
-            flat = qkv.view(batch, height * width, 3 * dim)
-            mixed = self.attn.attend(flat, (height, width))
-        return self.finish(tokens, mixed.reshape(-1, dim)).view(batch, height, width, dim)
+            return self._windowed(qkv).reshape(-1, triple // 3)
+        flat = qkv.view(batch, height * width, triple)
+        return self.attn.attend(flat, (height, width)).reshape(-1, triple // 3)
 
     def _windowed(self, qkv: Tensor) -> Tensor:
         batch, height, width, triple = qkv.shape
@@ -201,9 +205,13 @@ class SamEncoder(nn.Module):
             ValueError: The image is larger than the position tables.
         """
         x = self.patch_embed(pixels)
-        x = x + self._positions(x.shape[1], x.shape[2], offset)
+        x = x + self.positions(x.shape[1], x.shape[2], offset)
         for block in self.blocks:
             x = block(x)
+        return self.compress(x)
+
+    def compress(self, x: Tensor) -> Tensor:
+        """Return features [B, C, h', w'] of the blocks' output [B, h, w, D]."""
         x = x.permute(0, 3, 1, 2)
         if self.config.neck_channels:
             x = self.neck(x)
@@ -211,7 +219,8 @@ class SamEncoder(nn.Module):
             x = getattr(self, f"net_{index + 2}")(x)
         return x
 
-    def _positions(self, height: int, width: int, offset: tuple[int, int]) -> Tensor:
+    def positions(self, height: int, width: int, offset: tuple[int, int]) -> Tensor:
+        """Return what is added to patches [B, height, width, D]; `offset` as in `forward`."""
         size = self.config.position_size
         if self.config.position_layout == "grid":
             return _resized_grid(self.pos_embed, height, width)
@@ -296,9 +305,13 @@ class EncoderBlock(nn.Module):
         """Return the block's output for tokens x [B, N, D], same shape."""
         batch, count, dim = x.shape
         tokens = x.reshape(-1, dim)
-        qkv = self.project(tokens).view(batch, count, 3 * dim)
-        mixed = self.self_attn.attend(qkv, (count, 1))
-        return self.finish(tokens, mixed.reshape(-1, dim)).view(batch, count, dim)
+        mixed = self.mix(self.project(tokens).view(batch, count, 3 * dim))
+        return self.finish(tokens, mixed).view(batch, count, dim)
+
+    def mix(self, qkv: Tensor) -> Tensor:
+        """Return attention values [B*N, D] of fused projections [B, N, 3*D]."""
+        _, count, triple = qkv.shape
+        return self.self_attn.attend(qkv, (count, 1)).reshape(-1, triple // 3)
 
 
 class EncoderEmbeddings(nn.Module):

@@ -34,6 +34,8 @@ class TrainingBatch:
 
     Attributes:
         tokens: Responses from `<PAGE>` to EOS, padded, int64 [B, T + 1].
+        kept: Tokens that are followed by a real one, flat indices into [B, T], int64 [n].
+        target: What follows them, int64 [n].
         paint: What to draw.
         orientable: Whether a page has enough text to tell which way up it is, bool [B].
         width: Image width in pixels.
@@ -41,6 +43,8 @@ class TrainingBatch:
     """
 
     tokens: Tensor
+    kept: Tensor
+    target: Tensor
     paint: PaintBatch
     orientable: Tensor
     width: int
@@ -68,7 +72,15 @@ class _View:
 class PageBatches(IterableDataset):  # type: ignore[type-arg]
     """Composes pages of one stage for ever, different in every worker."""
 
-    def __init__(self, data: Path, atlas: Path, tokenizer: Path, stage: Stage, seed: int) -> None:
+    def __init__(
+        self,
+        data: Path,
+        atlas: Path,
+        tokenizer: Path,
+        stage: Stage,
+        seed: int,
+        order_seed: int | None = None,
+    ) -> None:
         """Remember where the data lies; everything is opened in the worker.
 
         Args:
@@ -77,23 +89,28 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
             tokenizer: `tokenizer.json`.
             stage: What to compose.
             seed: Differs between runs and ranks.
+            order_seed: Of the kinds, sizes and lengths of batches, one after the other; the same
+                for processes that should have alike batches at the same time. None: `seed`.
         """
         self.data, self.atlas, self.tokenizer = data, atlas, tokenizer
         self.stage, self.seed = stage, seed
+        self.order_seed = seed if order_seed is None else order_seed
         self.held_out = False
 
     def __iter__(self) -> Iterator[TrainingBatch]:
         """Yield batches without end."""
         worker = get_worker_info()
-        rng = random.Random(self.seed * 1009 + (worker.id if worker else 0))
+        number = worker.id if worker else 0
+        rng = random.Random(self.seed * 1009 + number)
+        order = random.Random(self.order_seed * 2003 + number)
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
         stages, shares = parts(self.stage)
         while True:
-            stage = rng.choices(stages, shares)[0]
+            stage = order.choices(stages, shares)[0]
             shapes, weights = zip(*stage.shapes, strict=True)
-            width, height = rng.choices(shapes, weights)[0]
+            width, height = order.choices(shapes, weights)[0]
             samples: list[_Sample] = []
             while len(samples) < stage.batch * _POOLED_BATCHES:
                 sample = _compose(composer, tokenizer, stage, rng, width, height)
@@ -101,7 +118,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
                     samples.append(sample)
             samples.sort(key=lambda sample: len(sample.ids))
             groups = [samples[i : i + stage.batch] for i in range(0, len(samples), stage.batch)]
-            rng.shuffle(groups)
+            order.shuffle(groups)
             for group in groups:
                 yield _collate(group, width, height, tokenizer.pad_id)
 
@@ -216,7 +233,17 @@ def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> Train
         damage=torch.tensor([s.damage for s in samples], dtype=torch.float32),
     )
     orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
-    return TrainingBatch(torch.from_numpy(tokens), paint, orientable, width, height)
+    following = tokens[:, 1:].reshape(-1)
+    kept = np.flatnonzero(following != pad)
+    return TrainingBatch(
+        tokens=torch.from_numpy(tokens),
+        kept=torch.from_numpy(kept),
+        target=torch.from_numpy(following[kept]),
+        paint=paint,
+        orientable=orientable,
+        width=width,
+        height=height,
+    )
 
 
 def _page_of(counts: list[int]) -> Tensor:

@@ -11,15 +11,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from ocrcli.kernels.block_routing import route_blocks
-from ocrcli.kernels.block_summary import block_summary
+from ocrcli.kernels.block_routing.training import (
+    routing_bias_training,
+    routing_bias_training_reference,
+)
+from ocrcli.kernels.cross_entropy import mean_cross_entropy, mean_cross_entropy_reference
 from ocrcli.kernels.dash_attention.training import dash_attention_training
 from ocrcli.models.small.training.painter import CODES, SLOTS
+from ocrcli.models.small.training.speedups import is_on
 from ocrcli.models.unlimited_ocr.decoder import AttentionInputs, DecoderLayer, rope_phases
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 
 _SLOT_WIDTH = 96
-_NOT_SELECTED = -1e5
 
 
 class CharacterHead(nn.Module):
@@ -31,18 +34,28 @@ class CharacterHead(nn.Module):
         self.slots = nn.Linear(width, SLOTS * _SLOT_WIDTH)
         self.classes = nn.Linear(_SLOT_WIDTH, CODES)
 
-    def loss(self, features: Tensor, codes: Tensor) -> Tensor:
+    def loss(self, features: Tensor, asked: Tensor, codes: Tensor) -> Tensor:
         """Return the mean cross-entropy over named characters and each cell's end mark.
 
         Args:
             features: Visual features [B, h, w, width].
-            codes: Character codes [B, h, w, SLOTS], 0 after the last.
+            asked: Slots that are asked for, flat indices into [B, h, w, SLOTS], int64 [n].
+            codes: Their character codes, int64 [n].
         """
-        codes = codes.flatten(0, 2)
-        slots = self.slots(features.flatten(0, 2)).view(-1, SLOTS, _SLOT_WIDTH)
-        asked = torch.arange(SLOTS, device=codes.device) <= (codes > 0).sum(1, keepdim=True)
-        scores = self.classes(F.gelu(slots[asked]))
-        return F.cross_entropy(scores.float(), codes[asked])
+        slots = self.slots(features.flatten(0, 2)).view(-1, _SLOT_WIDTH)
+        scores = self.classes(F.gelu(slots.index_select(0, asked)))
+        return next_token_loss(scores, codes)[0]
+
+
+def next_token_loss(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy of scores [N, V] and the share of best scores that are right.
+
+    Args:
+        scores: Scores of any floating type.
+        target: Right classes, int64 [N].
+    """
+    loss = mean_cross_entropy if is_on("cross_entropy") else mean_cross_entropy_reference
+    return loss(scores, target)
 
 
 @dataclass(frozen=True)
@@ -65,6 +78,45 @@ class PageShape:
         return self.prompt + self.response
 
 
+def response_states(model: UnlimitedOcr, visual: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    """Return hidden states of whole rows, and where the states of response tokens lie among them.
+
+    Args:
+        model: The model that will be shipped.
+        visual: Image tokens [B, n, hidden].
+        tokens: Response tokens from `<PAGE>` on, int64 [B, T].
+
+    Returns:
+        States [B * S, hidden] before the final norm, and int64 [B, T].
+    """
+    config = model.config
+    batch, count, hidden = visual.shape
+    block = config.sparse.block_size
+    real = count + 1
+    shape = PageShape(real, -(-real // block) * block, tokens.shape[1])
+    assert config.tokens.page is not None, "the configuration that is trained names its marker"
+    # A tensor made on the device: one from the host would be waited for.
+    marker_id = torch.full((1,), config.tokens.page, device=tokens.device)
+    marker = model.embed_tokens(marker_id).to(visual.dtype)
+    padding = visual.new_zeros(batch, shape.prompt - real, hidden)
+    text = model.embed_tokens(tokens).to(visual.dtype)
+    x = torch.cat((marker.expand(batch, 1, hidden), visual, padding, text), 1).flatten(0, 1)
+    token = _token_coordinates(shape, tokens.device).repeat(batch)
+    phases = rope_phases(token, torch.ones_like(token), config.decoder.head_dim, config.sparse)
+    for module in model.model.layers:
+        layer = cast(DecoderLayer, module)
+        inputs = layer.project(x, phases)
+        mixed = _attend(layer, inputs, batch, shape)
+        x = layer.finish(x, mixed)
+    rows = torch.arange(batch, device=x.device)[:, None] * shape.total + shape.prompt
+    return x, rows + torch.arange(shape.response, device=x.device)
+
+
+def scores_of(model: UnlimitedOcr, states: Tensor) -> Tensor:
+    """Return scores [N, vocabulary] of hidden states [N, hidden] before the final norm."""
+    return F.linear(model.model.norm(states), model.model.embed_tokens.weight)
+
+
 def response_logits(model: UnlimitedOcr, visual: Tensor, tokens: Tensor) -> Tensor:
     """Return scores [B, T, vocabulary] for the token after each response token.
 
@@ -73,28 +125,25 @@ def response_logits(model: UnlimitedOcr, visual: Tensor, tokens: Tensor) -> Tens
         visual: Image tokens [B, n, hidden].
         tokens: Response tokens from `<PAGE>` on, int64 [B, T].
     """
-    config = model.config
-    batch, count, hidden = visual.shape
-    block = config.sparse.block_size
-    real = count + 1
-    shape = PageShape(real, -(-real // block) * block, tokens.shape[1])
-    page_id = config.tokens.page
-    marker = model.embed_tokens(tokens.new_tensor([page_id])).to(visual.dtype)
-    padding = visual.new_zeros(batch, shape.prompt - real, hidden)
-    text = model.embed_tokens(tokens).to(visual.dtype)
-    x = torch.cat((marker.expand(batch, 1, hidden), visual, padding, text), 1).flatten(0, 1)
-    token = _token_coordinates(shape, tokens.device).repeat(batch)
-    phases = rope_phases(token, torch.ones_like(token), config.decoder.head_dim, config.sparse)
-    masks = _block_masks(shape, block, config.sparse.local_tokens, tokens.device)
-    for module in model.model.layers:
-        layer = cast(DecoderLayer, module)
-        inputs = layer.project(x, phases)
-        mixed = _attend(layer, inputs, batch, shape, masks)
-        x = layer.finish(x, mixed)
-    answers = x.view(batch, shape.total, hidden)[:, shape.prompt :].flatten(0, 1)
-    normed = model.model.norm(answers)
-    scores = F.linear(normed, model.model.embed_tokens.weight)
-    return scores.view(batch, shape.response, -1)
+    states, rows = response_states(model, visual, tokens)
+    return scores_of(model, states[rows.flatten()]).view(*tokens.shape, -1)
+
+
+def text_loss(
+    model: UnlimitedOcr, visual: Tensor, tokens: Tensor, kept: Tensor, target: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy of the next tokens, and the share that is right.
+
+    Args:
+        model: The model that will be shipped.
+        visual: Image tokens [B, n, hidden].
+        tokens: Response tokens from `<PAGE>` on, padded, int64 [B, T].
+        kept: Tokens that are followed by a real one, flat indices into [B, T], int64 [n].
+        target: What follows them, int64 [n].
+    """
+    states, rows = response_states(model, visual, tokens)
+    answers = states.index_select(0, rows.flatten().index_select(0, kept))
+    return next_token_loss(scores_of(model, answers), target)
 
 
 def _token_coordinates(shape: PageShape, device: torch.device) -> Tensor:
@@ -102,21 +151,20 @@ def _token_coordinates(shape: PageShape, device: torch.device) -> Tensor:
     return torch.cat((prompt, shape.real + torch.arange(shape.response, device=device)))
 
 
-def _block_masks(shape: PageShape, block: int, local: int, device: torch.device) -> Tensor:
-    """Return bool [S, nblk]: which blocks begin before the local window of each query."""
-    position = torch.arange(shape.total, device=device)
-    section = torch.where(position < shape.prompt, 0, shape.prompt)
-    window = torch.maximum(position - local + 1, section)
-    starts = torch.arange(0, shape.prompt, block, device=device)
-    return starts[None] < window[:, None]
-
-
-def _attend(
-    layer: DecoderLayer, inputs: AttentionInputs, batch: int, shape: PageShape, remote: Tensor
-) -> Tensor:
+def _attend(layer: DecoderLayer, inputs: AttentionInputs, batch: int, shape: PageShape) -> Tensor:
     sparse = layer.sparse
+    route = routing_bias_training if is_on("routing") else routing_bias_training_reference
     with torch.autocast(inputs.query.device.type, enabled=False):
-        bias = _routing_bias(layer, inputs, batch, shape, remote)
+        bias = route(
+            inputs.router_query.view(batch, shape.total, -1),
+            inputs.router_key.view(batch, shape.total, -1),
+            layer.self_attn.router.head_cls,
+            sparse.policy.for_layer(layer.index),
+            num_image_tokens=shape.real,
+            prompt_length=shape.prompt,
+            local=sparse.local_tokens,
+            block_size=sparse.block_size,
+        )
     query, key, value = (
         part.view(batch, shape.total, *part.shape[1:])
         for part in (inputs.query, inputs.key, inputs.value)
@@ -134,28 +182,12 @@ def _attend(
     return mixed.flatten(2).flatten(0, 1)
 
 
-def _routing_bias(
-    layer: DecoderLayer, inputs: AttentionInputs, batch: int, shape: PageShape, remote: Tensor
-) -> Tensor:
-    """Return the additive bias [B, S, nblk] of every block, far below zero where not chosen."""
-    sparse = layer.sparse
-    dim = inputs.router_key.shape[-1]
-    keys = inputs.router_key.view(batch, shape.total, dim)[:, : shape.prompt]
-    readable = torch.arange(shape.prompt, device=keys.device) < shape.real
-    summaries = block_summary(
-        keys.flatten(0, 1),
-        layer.self_attn.router.head_cls,
-        readable.repeat(batch),
-        sparse.block_size,
-    ).view(batch, -1, dim)
-    queries = inputs.router_query.view(batch, shape.total, dim)
-    scores = torch.einsum("bsr,bnr->bsn", queries, summaries) * dim**-0.5
-    scores = scores.clamp(-1e4, 1e4).flatten(0, 1)
-    eligible = remote.repeat(batch, 1)
-    routed = route_blocks(scores, eligible, eligible, sparse.policy, layer.index)
-    chosen = routed.bias.masked_fill(~routed.valid, _NOT_SELECTED)
-    bias = torch.full_like(scores, _NOT_SELECTED).scatter(1, routed.selected, chosen)
-    return bias.view(batch, shape.total, -1)
-
-
-__all__ = ["CharacterHead", "PageShape", "response_logits"]
+__all__ = [
+    "CharacterHead",
+    "PageShape",
+    "next_token_loss",
+    "response_logits",
+    "response_states",
+    "scores_of",
+    "text_loss",
+]

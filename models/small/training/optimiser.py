@@ -18,10 +18,10 @@ class BatchedMuon(torch.optim.Optimizer):
     def __init__(
         self, params: list[nn.Parameter], lr: float, momentum: float, weight_decay: float
     ) -> None:
-        """Create the optimiser for 2-D parameters.
+        """Create the optimiser.
 
         Args:
-            params: Matrices.
+            params: Matrices, or stacks of matrices of one shape, [n, rows, cols].
             lr: Learning rate, on AdamW's scale.
             momentum: Nesterov momentum.
             weight_decay: Decoupled decay per unit of learning rate.
@@ -34,10 +34,24 @@ class BatchedMuon(torch.optim.Optimizer):
         for group in self.param_groups:
             shapes: dict[tuple[int, ...], list[nn.Parameter]] = {}
             for param in group["params"]:
-                if param.grad is not None:
+                if param.grad is None:
+                    continue
+                if param.ndim == 3:
+                    self._step_stack(group, param)
+                else:
                     shapes.setdefault(tuple(param.shape), []).append(param)
             for shape, params in shapes.items():
                 self._step_shape(group, shape, params)
+
+    def _step_stack(self, group: dict[str, float], stack: nn.Parameter) -> None:
+        grads, state = stack.grad, self.state[stack]
+        assert grads is not None, "stacks without a gradient are left out"
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(stack)
+        momentum = state["momentum"].lerp_(grads, 1 - group["momentum"])
+        update = orthogonalise(grads.lerp(momentum, group["momentum"]))
+        rate = group["lr"] * 0.2 * max(stack.shape[1:]) ** 0.5
+        stack.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-rate)
 
     def _step_shape(
         self, group: dict[str, float], shape: tuple[int, ...], params: list[nn.Parameter]
@@ -66,7 +80,7 @@ def orthogonalise(matrices: Tensor) -> Tensor:
     a, b, c = _QUINTIC
     for _ in range(_ITERATIONS):
         gram = x @ x.mT
-        x = a * x + (b * gram + c * gram @ gram) @ x
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
     return x.mT if wide else x
 
 

@@ -6,10 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ocrcli.kernels.tile_stamping import Tiles, stamp_tiles, stamp_tiles_reference
 from ocrcli.models.small.training.atlas import GLYPHS, SIZES, Atlas
 from ocrcli.models.small.training.composed import CANVAS_SCALE
 from ocrcli.models.small.training.damage import age, print_roughly
 from ocrcli.models.small.training.geometry import displacement
+from ocrcli.models.small.training.speedups import is_on
 from ocrcli.models.small.training.textures import texture_bank
 
 # Characters of one cell that the auxiliary head must name, in reading order.
@@ -94,45 +96,44 @@ class Painter:
         return images, self._codes(batch, pages, width, height)
 
     def _ink(self, batch: PaintBatch, pages: int, width: int, height: int) -> Tensor:
-        canvas_h, canvas_w = height * CANVAS_SCALE, width * CANVAS_SCALE
-        cols, rows, left, top = self.shape[batch.glyph].unbind(1)
-        count = cols * rows
-        total = int(count.sum())
-        which = torch.repeat_interleave(
-            torch.arange(len(count), device=self.device), count, output_size=total
-        )
-        local = torch.arange(total, device=self.device) - (count.cumsum(0) - count)[which]
-        row = local // cols[which].clamp(min=1)
-        py = (batch.y + top)[which] + row
-        px = (batch.x + left)[which] + local - row * cols[which]
-        inside = (py >= 0) & (py < canvas_h) & (px >= 0) & (px < canvas_w)
-        target = (batch.page[which] * canvas_h + py) * canvas_w + px
-        value = self.pixels[self.start[batch.glyph][which] + local].float()
-        value = torch.where(inside, value, torch.zeros_like(value))
-        canvas = torch.zeros(pages * canvas_h * canvas_w, device=self.device)
-        canvas.index_add_(0, target.clamp_(0, canvas.numel() - 1), value)
-        return canvas.view(pages, 1, canvas_h, canvas_w).clamp_(max=255.0).div_(255.0)
+        sides = height * CANVAS_SCALE, width * CANVAS_SCALE
+        stamp = stamp_tiles if is_on("stamping") else stamp_tiles_reference
+        canvas = torch.zeros(pages, *sides, device=self.device)
+        tiles = Tiles(self.pixels, self.start, self.shape)
+        stamp(canvas, tiles, batch.glyph, batch.page, batch.x, batch.y)
+        return canvas[:, None].clamp_(max=255.0).div_(255.0)
 
     def _ground(self, text: Tensor, batch: PaintBatch, generator: torch.Generator) -> Tensor:
         """Return text on its fills and figures; white on what is darker than one half."""
-        pages, _, height, width = text.shape
         ink = text
         if len(batch.fills):
-            ground = _rectangles(batch.fill_page, batch.fills, pages, height, width).clamp_(0, 1)
-            ink = torch.lerp(ground, (ground < 0.5).float(), text)
+            pages, page = _drawn_on(batch.fill_page, len(text))
+            ground = _rectangles(page, batch.fills, len(pages), *text.shape[2:]).clamp_(0, 1)
+            chosen = _rows(ink, pages)
+            ink = _with_rows(ink, pages, torch.lerp(ground, (ground < 0.5).float(), chosen))
         if len(batch.figures):
-            marked = batch.figures.float()
-            marked[:, 4] += 1
-            which = _rectangles(batch.figure_page, marked, pages, height, width).round_().long()
-            rows, cols = height // CANVAS_SCALE, width // CANVAS_SCALE
-            bank = texture_bank(cols, rows, self.device, generator)
-            y = torch.arange(height, device=self.device).view(1, 1, -1, 1) // CANVAS_SCALE
-            x = torch.arange(width, device=self.device).view(1, 1, 1, -1) // CANVAS_SCALE
-            # Pages show different parts of a picture.
-            y = (y + 97 * torch.arange(pages, device=self.device).view(-1, 1, 1, 1)) % rows
-            place = ((which - 1).clamp_(min=0) * rows + y) * cols + x
-            ink = torch.where(which > 0, bank.flatten()[place], ink)
+            pages, page = _drawn_on(batch.figure_page, len(text))
+            place = self._texels(batch, pages, page, *text.shape[2:])
+            rows, cols = (side // CANVAS_SCALE for side in text.shape[2:])
+            bank = texture_bank(cols, rows, self.device, generator).flatten()
+            shown = torch.where(place >= 0, bank[place.clamp(min=0)], _rows(ink, pages))
+            ink = _with_rows(ink, pages, shown)
         return ink
+
+    def _texels(
+        self, batch: PaintBatch, pages: Tensor, page: Tensor, height: int, width: int
+    ) -> Tensor:
+        """Return which number of the texture bank each pixel shows, below 0 for none, int32."""
+        marked = batch.figures.float()
+        marked[:, 4] += 1
+        which = _rectangles(page, marked, len(pages), height, width).round_().int()
+        rows, cols = height // CANVAS_SCALE, width // CANVAS_SCALE
+        y = torch.arange(height, device=self.device).view(1, 1, -1, 1) // CANVAS_SCALE
+        x = torch.arange(width, device=self.device).view(1, 1, 1, -1) // CANVAS_SCALE
+        # Pages show different parts of a picture.
+        y = (y + 97 * pages.view(-1, 1, 1, 1)) % rows
+        inside = (y * cols + x).int()
+        return torch.where(which > 0, (which - 1) * (rows * cols) + inside, -1)
 
     def _codes(self, batch: PaintBatch, pages: int, width: int, height: int) -> Tensor:
         cols = self.shape[batch.glyph][:, 0]
@@ -158,6 +159,23 @@ class Painter:
         code = batch.glyph[good][order] % len(GLYPHS) + 1
         codes[ranked[kept], rank[kept]] = code[kept]
         return codes.view(pages, down, across, SLOTS)
+
+
+def _drawn_on(page: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the pages that something is drawn on, and the place of each item's page among them."""
+    if not is_on("figures"):
+        return torch.arange(count, device=page.device), page
+    pages, place = page.unique(return_inverse=True)
+    return pages, place
+
+
+def _rows(ink: Tensor, pages: Tensor) -> Tensor:
+    return ink if len(pages) == len(ink) else ink.index_select(0, pages)
+
+
+def _with_rows(ink: Tensor, pages: Tensor, rows: Tensor) -> Tensor:
+    """Return `ink` with some of its pages replaced, in place."""
+    return rows if len(pages) == len(ink) else ink.index_copy_(0, pages, rows)
 
 
 def _rectangles(page: Tensor, boxes: Tensor, pages: int, height: int, width: int) -> Tensor:

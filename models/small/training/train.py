@@ -7,92 +7,36 @@ on from weights (`--init-from`) or, on the same machine, from the whole state (`
 import argparse
 import json
 import os
-import random
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from ocrcli.models.small.training.atlas import Atlas, build_atlas
 from ocrcli.models.small.training.batches import PageBatches, TrainingBatch
-from ocrcli.models.small.training.forward import CharacterHead, response_logits
+from ocrcli.models.small.training.compiling import compile_blocks, keep_compiled
+from ocrcli.models.small.training.flat import FlatParameters
 from ocrcli.models.small.training.initialise import initialise, read_weights
+from ocrcli.models.small.training.learner import Learner
 from ocrcli.models.small.training.optimiser import BatchedMuon, split_parameters
+from ocrcli.models.small.training.painted import PaintedBatch, PaintedBatches
 from ocrcli.models.small.training.painter import Painter
+from ocrcli.models.small.training.speedups import SPEEDUPS, is_on, switch_off
 from ocrcli.models.small.training.stages import STAGES, Stage
-from ocrcli.models.small.training.turning import Turned, orientation_loss, turn
 from ocrcli.models.unlimited_ocr.config import ModelConfig
-from ocrcli.models.unlimited_ocr.decoder import DecoderLayer
-from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
-from ocrcli.models.unlimited_ocr.vision import EncoderBlock, SamBlock
 
 _FOLDER = Path(__file__).resolve().parent.parent
 _WARM_UP_STEPS = 300
 _STAGE_WARM_UP_STEPS = 60
 _PART_BYTES = 15_000_000
-# At full weight a few misjudged pages made gradients forty times the clipping norm, and the other
-# losses stood still.
-_TURNS_WEIGHT = 0.05
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Losses of one batch, and the share of next tokens that were right."""
-
-    text: Tensor
-    characters: Tensor
-    turns: Tensor
-    right: Tensor
-
-
-class Learner(nn.Module):
-    """The model that ships together with the auxiliary head that does not."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        """Create both."""
-        super().__init__()
-        self.model = UnlimitedOcr(config)
-        self.characters = CharacterHead(config.vision.feature_width)
-
-    def losses(
-        self,
-        images: Tensor,
-        tokens: Tensor,
-        codes: Tensor,
-        offset: tuple[int, int],
-        turned: Turned | None = None,
-    ) -> Losses:
-        """Return the losses of one batch.
-
-        Args:
-            images: Pages in [-1, 1], [B, 1, H, W].
-            tokens: Responses, padded, int64 [B, T + 1].
-            codes: Characters in each cell, int64 [B, h, w, SLOTS].
-            offset: First row and column in the position tables, in patches.
-            turned: Pages for the orientation head; None leaves it out.
-        """
-        features = self.model.visual_features(images, offset)
-        visual = self.model.visual_tokens(features)
-        scores = response_logits(self.model, visual, tokens[:, :-1]).flatten(0, 1)
-        target = tokens[:, 1:].flatten()
-        kept = target != self.model.config.tokens.pad
-        scores, target = scores[kept], target[kept]
-        text = F.cross_entropy(scores.float(), target)
-        right = (scores.detach().argmax(-1) == target).float().mean()
-        turns = text.new_zeros(())
-        if turned is not None:
-            asked = self.model.visual_features(turned.images)
-            turns = orientation_loss(self.model, features, asked, turned)
-        return Losses(text, self.characters.loss(features, codes), turns, right)
 
 
 @dataclass
@@ -103,11 +47,13 @@ class Run:
     world: int
     device: torch.device
     learner: Learner
+    flat: FlatParameters | None
     optimisers: list[torch.optim.Optimizer]
     painter: Painter
     arguments: argparse.Namespace
     step: int = 0
     begun: float = 0.0
+    verdict: "_Verdict | None" = None
 
     def say(self, **figures: Any) -> None:
         """Append one line of figures to the log and to the standard output."""
@@ -123,30 +69,8 @@ class Run:
 
 def main(argv: list[str] | None = None) -> None:
     """Parse the command line and train on every GPU, or on the CPU without one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder with fonts/ and text/")
-    parser.add_argument("--out", type=Path, required=True, help="where weights and log go")
-    parser.add_argument("--plan", default="lines:110,crops:110,blocks:150,sheets:150,pages:900")
-    parser.add_argument("--learning-rate", default="2e-3:2e-3", help="first:last, linear")
-    parser.add_argument("--init-from", type=Path, nargs="*", default=[], help="safetensors parts")
-    parser.add_argument("--state", type=Path, help="read if present, written at the end")
-    parser.add_argument("--scratch", type=Path, default=Path("/tmp/ocrcli-training"))
-    parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
-    parser.add_argument("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
-    parser.add_argument("--steps", type=int, default=0, help="stop every stage after so many")
-    parser.add_argument("--compile", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args(argv)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    fonts = sorted((arguments.data / "fonts" / "train").iterdir())
-    missing = json.loads((arguments.data / "fonts" / "train_coverage.json").read_text("utf-8"))
-    if not (arguments.scratch / "atlas" / "names.json").exists():
-        begun = time.time()
-        build_atlas(fonts, missing, arguments.workers).save(arguments.scratch / "atlas")
-        sys.stdout.write(f"atlas of {len(fonts)} fonts in {time.time() - begun:.1f} s\n")
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # Every tensor that a worker hands over is an open file.
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
+    arguments = parser(__doc__).parse_args(argv)
+    prepare(arguments)
     world = max(1, torch.cuda.device_count())
     if world == 1:
         _work(0, 1, arguments)
@@ -156,8 +80,49 @@ def main(argv: list[str] | None = None) -> None:
         torch.multiprocessing.spawn(_work, args=(world, arguments), nprocs=world)
 
 
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return the options of everything that takes training steps."""
+    options = argparse.ArgumentParser(description=description)
+    add = options.add_argument
+    add("--data", type=Path, required=True, help="folder with fonts/ and text/")
+    add("--out", type=Path, required=True, help="where weights and log go")
+    add("--plan", default="lines:110,crops:110,blocks:150,sheets:150,pages:900")
+    add("--learning-rate", default="2e-3:2e-3", help="first:last, linear")
+    add("--init-from", type=Path, nargs="*", default=[], help="safetensors parts")
+    add("--state", type=Path, help="read if present, written at the end")
+    add("--scratch", type=Path, default=Path("/tmp/ocrcli-training"))
+    add("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    add("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
+    add("--steps", type=int, default=0, help="stop every stage after so many")
+    add("--compile", action=argparse.BooleanOptionalAction, default=True)
+    add("--compile-cache", type=Path, help="default: compiled/ in --scratch")
+    add("--without", default="", help=f"speedups: all, or some of {', '.join(SPEEDUPS)}")
+    add("--in-step", action="store_true", help="all GPUs draw pages of one kind at a time")
+    add("--seed", type=int, default=0)
+    return options
+
+
+def prepare(arguments: argparse.Namespace) -> None:
+    """Make folders and the atlas, and set what processes inherit."""
+    # Told once for all processes: later runs see other pages.
+    arguments.begun = int(time.time()) % 100_003
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.without:
+        switch_off(arguments.without)
+    keep_compiled(arguments.compile_cache or arguments.scratch / "compiled")
+    fonts = sorted((arguments.data / "fonts" / "train").iterdir())
+    missing = json.loads((arguments.data / "fonts" / "train_coverage.json").read_text("utf-8"))
+    if not (arguments.scratch / "atlas" / "names.json").exists():
+        begun = time.time()
+        build_atlas(fonts, missing, arguments.workers).save(arguments.scratch / "atlas")
+        sys.stdout.write(f"atlas of {len(fonts)} fonts in {time.time() - begun:.1f} s\n")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Every tensor that a worker hands over is an open file.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 65536), most))
+
+
 def _work(rank: int, world: int, arguments: argparse.Namespace) -> None:
-    run = _start(rank, world, arguments)
+    run = start(rank, world, arguments)
     plan = [part.split(":") for part in arguments.plan.split(",")]
     total = sum(float(seconds) for _, seconds in plan)
     first, last = (float(rate) for rate in arguments.learning_rate.split(":"))
@@ -180,7 +145,8 @@ def _work(rank: int, world: int, arguments: argparse.Namespace) -> None:
         dist.destroy_process_group()
 
 
-def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
+def start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
+    """Return a run with its weights read, its optimisers made and its blocks compiled."""
     cuda = torch.cuda.is_available()
     device = torch.device("cuda", rank) if cuda else torch.device("cpu")
     if cuda:
@@ -196,17 +162,13 @@ def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
         if unexpected:
             raise ValueError(f"{path} holds tensors that the model lacks: {unexpected[:3]}")
     learner.to(device)
-    hidden, other = split_parameters(learner.model)
-    other += list(learner.characters.parameters())
-    optimisers: list[torch.optim.Optimizer] = [
-        BatchedMuon(hidden, lr=1e-3, momentum=0.95, weight_decay=0.05),
-        torch.optim.AdamW(other, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.0, fused=cuda),
-    ]
+    flat, optimisers = make_optimisers(learner, device)
     run = Run(
         rank=rank,
         world=world,
         device=device,
         learner=learner,
+        flat=flat,
         optimisers=optimisers,
         painter=Painter(Atlas.load(arguments.scratch / "atlas"), device),
         arguments=arguments,
@@ -219,43 +181,38 @@ def _start(rank: int, world: int, arguments: argparse.Namespace) -> Run:
             optimiser.load_state_dict(saved)
         run.step = state["step"]
     if arguments.compile and cuda:
-        _compile_blocks()
+        compile_blocks()
     return run
 
 
-def _compile_blocks() -> None:
-    """Compile the per-token parts of every kind of block, for any number of tokens."""
-    torch._dynamo.config.cache_size_limit = 64
-    for kind in (SamBlock, EncoderBlock, DecoderLayer):
-        for method in ("project", "finish"):
-            setattr(kind, method, _compiled(getattr(kind, method)))
+def make_optimisers(
+    learner: Learner, device: torch.device
+) -> tuple[FlatParameters | None, list[torch.optim.Optimizer]]:
+    """Return the flat parameters, unless they are switched off, and the optimisers."""
+    hidden, other = split_parameters(learner.model)
+    other += list(learner.characters.parameters())
+    flat = None
+    if is_on("flat"):
+        flat = FlatParameters(hidden, other)
+        hidden, other = flat.stacks, [flat.rest]
+    fused = device.type == "cuda"
+    return flat, [
+        BatchedMuon(hidden, lr=1e-3, momentum=0.95, weight_decay=0.05),
+        torch.optim.AdamW(other, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.0, fused=fused),
+    ]
 
 
-def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Return `function` compiled for tokens in the first dimension of its tensor arguments.
-
-    The compiler guards on the base of a view, which changes with every batch shape, so views are
-    copied first.
-    """
-    compiled = torch.compile(function, dynamic=True, **options)
-
-    def call(owner: nn.Module, *arguments: Any) -> Any:
-        plain = []
-        for argument in arguments:
-            if isinstance(argument, Tensor):
-                argument = argument.clone() if argument._base is not None else argument
-                torch._dynamo.maybe_mark_dynamic(argument, 0)
-            plain.append(argument)
-        return compiled(owner, *plain)
-
-    return call
-
-
-def _batches(run: Run, stage: Stage, name: str, held_out: bool = False) -> Iterator[TrainingBatch]:
+def stage_batches(run: Run, stage: Stage) -> Iterator[TrainingBatch]:
+    """Return endless batches of a stage, composed by worker processes where there is a GPU."""
     arguments = run.arguments
-    seed = arguments.seed * 7919 + int(time.time()) % 100_003 * run.world + run.rank
+    moment = arguments.seed * 7919 + arguments.begun + run.step
     data = PageBatches(
-        arguments.data, arguments.scratch / "atlas", _FOLDER / "tokenizer.json", stage, seed
+        arguments.data,
+        arguments.scratch / "atlas",
+        _FOLDER / "tokenizer.json",
+        stage,
+        seed=moment * run.world + run.rank,
+        order_seed=moment if arguments.in_step else None,
     )
     workers = max(1, arguments.workers // run.world)
     loader = torch.utils.data.DataLoader(
@@ -267,14 +224,18 @@ def _batches(run: Run, stage: Stage, name: str, held_out: bool = False) -> Itera
     return iter(loader)
 
 
+def paint_stage(run: Run, stage: Stage, batches: Iterator[TrainingBatch]) -> PaintedBatches:
+    """Return `batches` of a stage, painted on the device of the run."""
+    size = run.learner.model.config.vision.position_size
+    return PaintedBatches(batches, run.painter, stage, size, run.step * 31 + run.rank)
+
+
 def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) -> None:
     stage = STAGES[name]
     if run.arguments.batch:
-        stage = Stage(**{**vars(stage), "batch": run.arguments.batch})
-    batches = _batches(run, stage, name)
-    generator = torch.Generator(device=run.device).manual_seed(run.step * 31 + run.rank)
-    chooser = random.Random(run.step * 17 + run.rank)
-    begun, first_step, images, waited = time.time(), run.step, 0, 0.0
+        stage = replace(stage, batch=run.arguments.batch)
+    painted = paint_stage(run, stage, stage_batches(run, stage))
+    begun, first_step, images = time.time(), run.step, 0
     log_time, log_step = begun, run.step
     while True:
         elapsed = time.time() - begun
@@ -287,10 +248,9 @@ def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) 
         rate = rates[0] + (rates[1] - rates[0]) * share
         rate *= min(1.0, (run.step + 1) / _WARM_UP_STEPS)
         rate *= min(1.0, (run.step - first_step + 1) / _STAGE_WARM_UP_STEPS)
-        before = time.time()
-        batch = next(batches)
-        waited += time.time() - before
-        figures = _step(run, batch, stage, rate, generator, chooser)
+        batch = painted.take()
+        figures = take_step(run, batch, rate)
+        painted.prepare()
         images += len(batch.tokens) * run.world
         if run.step - log_step >= 50:
             values = [round(float(figure), 4) for figure in figures]
@@ -305,64 +265,70 @@ def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) 
                 gradient=values[4],
                 rate=round(rate, 6),
                 images_per_s=round(images / spent, 1),
-                waited=round(waited / spent, 3),
+                waited=round(painted.waited / spent, 3),
             )
-            log_time, log_step, images, waited = time.time(), run.step, 0, 0.0
+            log_time, log_step, images, painted.waited = time.time(), run.step, 0, 0.0
     memory = torch.cuda.max_memory_allocated() / 1e9 if run.device.type == "cuda" else 0.0
     run.say(stage=name, ended=run.step, memory_gb=round(memory, 1))
+
+
+class _Verdict:
+    """What the first process said on whether to stop, on its way to the host."""
+
+    def __init__(self, stop: bool, device: torch.device) -> None:
+        flag = torch.full((1,), int(stop), device=device)
+        dist.broadcast(flag, 0)
+        self.host = torch.empty(1, dtype=flag.dtype, pin_memory=True)
+        self.host.copy_(flag, non_blocking=True)
+        self.event = torch.cuda.Event()
+        self.event.record()
+
+    def __bool__(self) -> bool:
+        self.event.synchronize()
+        return bool(self.host[0])
 
 
 def _agreed(run: Run, stop: bool) -> bool:
     """Whether to stop, decided by the first process for all: clocks differ."""
     if run.world == 1:
         return bool(stop)
-    # Asking every eighth step keeps the wait for the answer off most steps.
     if run.step % 8:
         return False
-    flag = torch.tensor([int(stop)], device=run.device)
-    dist.broadcast(flag, 0)
-    return bool(flag.item())
+    # What was said eight steps ago has arrived; an answer of now would have to be waited for.
+    earlier, run.verdict = run.verdict, _Verdict(stop, run.device)
+    if earlier is None or not earlier:
+        return False
+    run.verdict = None
+    return True
 
 
-def _step(
-    run: Run,
-    batch: TrainingBatch,
-    stage: Stage,
-    rate: float,
-    generator: torch.Generator,
-    chooser: random.Random,
-) -> tuple[Tensor, ...]:
-    learner, device = run.learner, run.device
-    tokens = batch.tokens.to(device, non_blocking=True)
-    images, codes = run.painter.paint(
-        batch.paint.to(device), len(tokens), batch.width, batch.height, generator
-    )
-    offset, turned = (0, 0), None
-    if stage.turned:
-        count = max(1, round(stage.turned * len(tokens)))
-        rows = torch.tensor(sorted(chooser.sample(range(len(tokens)), min(count, len(tokens)))))
-        quarters = chooser.randrange(1, 4)
-        turned = turn(images, batch.paint.extent, batch.orientable, rows, quarters)
-    if not stage.structured:
-        # Small crops are shown all over the position tables, in whole attention windows.
-        size = learner.model.config.vision.position_size
-        offset = (
-            chooser.randrange(0, size - batch.height // 16 + 1, 8),
-            chooser.randrange(0, size - batch.width // 16 + 1, 8),
-        )
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        losses = learner.losses(images, tokens, codes, offset, turned)
-    (losses.text + losses.characters + _TURNS_WEIGHT * losses.turns).backward()
-    _share_gradients(run)
-    gradient = nn.utils.clip_grad_norm_(learner.parameters(), 1.0)
+def take_step(run: Run, batch: PaintedBatch, rate: float) -> tuple[Tensor, ...]:
+    """Learn from one batch; return losses, the share of right tokens and the gradient's norm."""
+    losses = run.learner.losses(batch)
+    losses.total.backward()
+    gradient = update(run, rate)
+    run.step += 1
+    figures = (losses.text, losses.characters, losses.right, losses.turns, gradient)
+    return tuple(figure.detach() for figure in figures)
+
+
+def update(run: Run, rate: float) -> Tensor:
+    """Move the parameters along their gradients and return the norm of these."""
+    if run.flat is not None:
+        run.flat.gather()
+        if run.world > 1:
+            dist.all_reduce(run.flat.grads, op=dist.ReduceOp.AVG)
+        gradient = run.flat.clip(1.0)
+    else:
+        _share_gradients(run)
+        gradient = nn.utils.clip_grad_norm_(run.learner.parameters(), 1.0)
     for optimiser in run.optimisers:
         for group in optimiser.param_groups:
             group["lr"] = rate
         optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-    run.step += 1
-    figures = (losses.text, losses.characters, losses.right, losses.turns, gradient)
-    return tuple(figure.detach() for figure in figures)
+        if run.flat is None:
+            optimiser.zero_grad(set_to_none=True)
+    return gradient
 
 
 def _share_gradients(run: Run) -> None:

@@ -1,11 +1,15 @@
+import json
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ocrcli.models.small
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, GLYPHS, SIZES, Atlas
 from ocrcli.models.small.training.composer import Composer
 from ocrcli.models.small.training.text_source import TextSource
+from ocrcli.models.unlimited_ocr.config import ModelConfig
 
 FONTS = ("Block-Regular.ttf", "Block-Bold.ttf", "Fixed-Regular.ttf", "Poor-Regular.ttf")
 
@@ -54,3 +58,25 @@ def text_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def composer(block_atlas, text_folder):
     return Composer(block_atlas, TextSource(text_folder))
+
+
+@pytest.fixture
+def tiny_config():
+    """The shipped configuration with a few thousand weights."""
+    folder = Path(ocrcli.models.small.__file__).parent
+    raw = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    raw |= {"hidden_size": 32, "num_hidden_layers": 2, "intermediate_size": 48}
+    raw |= {"num_attention_heads": 2, "num_key_value_heads": 2, "first_k_dense_replace": 2}
+    raw["projector_config"] = {}
+    raw["sparse_attention_config"] |= {
+        "sparse_block_size": 8,
+        "sparse_local_block": 2,
+        "sparse_router_dim": 16,
+        "sparse_topk_blocks": 3,
+        "sparse_entmax_topn": 4,
+    }
+    stages = raw["vision_config"]["width"]
+    stages["sam_vit_b"] |= {"width": 16, "layers": 2, "heads": 2, "downsample_channels": [32]}
+    stages["sam_vit_b"]["global_attn_indexes"] = [1]
+    stages["clip-l-14-224"] |= {"width": 32, "layers": 1, "heads": 2}
+    return ModelConfig.from_dict(raw)

@@ -9,9 +9,10 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import ocrcli.models.small
-from ocrcli.models.small.training import train
+from ocrcli.models.small.training import profile, train
 from ocrcli.models.small.training.atlas import Atlas
 from ocrcli.models.small.training.export import export
+from ocrcli.models.small.training.speedups import SPEEDUPS, VARIABLE, is_on
 from ocrcli.models.small.training.stages import STAGES, parts
 
 SMALL = Path(ocrcli.models.small.__file__).parent
@@ -33,6 +34,9 @@ def folders(tmp_path, monkeypatch, block_atlas, text_folder):
     (model / "config.json").write_text(json.dumps(raw), encoding="utf-8")
     shutil.copy(SMALL / "tokenizer.json", model)
     monkeypatch.setattr(train, "_FOLDER", model)
+    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"):
+        # Set by the command for the processes it starts; not for other tests.
+        monkeypatch.setenv(variable, str(tmp_path / "compiled"))
     data = tmp_path / "data"
     shutil.copytree(text_folder, data)
     (data / "fonts" / "train").mkdir(parents=True)
@@ -58,6 +62,22 @@ def test_a_few_steps_of_every_kind_of_stage_run(folders):
     for name in ("bare", "ship"):
         start = ["--init-from", str(folders / f"{name}.safetensors")]
         train.main([*command, "--plan", "tiny:60", *start])
+
+
+def test_profile_names_every_part_and_compares_the_speedups(folders, capsys, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "")
+    command = ["--data", str(folders / "data"), "--scratch", str(folders / "scratch")]
+    command += ["--out", str(folders / "out"), "--no-compile", "--batch", "2", "--steps", "2"]
+    profile.main([*command, "--plan", "tiny", "--compare"])
+    report = capsys.readouterr().out
+    parts = ("paint", "encoder", "decoder and loss", "character head", "all backward", "optimisers")
+    for part in parts:
+        (line,) = (line for line in report.splitlines() if line.startswith(f"  {part} "))
+        assert float(line.split("done")[1].split()[0]) > 0
+    assert "idle" in report and "launches a step" in report
+    for name in SPEEDUPS:
+        assert f"a step without {name}\n" in report
+    assert is_on("flat")
 
 
 def test_atlas_of_other_sizes_is_refused(folders):
