@@ -9,6 +9,7 @@ from ocrcli.tables import find_table
 from ocrcli.textstyle import Formulas, Hyphens, PageMarks, Tables, TextStyle
 from ocrcli.writers.arrangement import arranged, is_marked
 from ocrcli.writers.formulas import bare_formula, plain_formula
+from ocrcli.writers.headings import heading_levels
 from ocrcli.writers.page_marks import page_comment
 from ocrcli.writers.prose import escape, escape_line, join_lines
 from ocrcli.writers.table_formats import table_as
@@ -26,7 +27,11 @@ def page_markdown(blocks: Iterable[Block], style: TextStyle | None = None) -> st
         style: Order, line ends, tables, formulas and margins; None for the defaults.
     """
     style = style or TextStyle()
-    return "\n\n".join(_block(block, style) for block in arranged(blocks, style))
+    written = arranged(blocks, style)
+    levels = heading_levels(written)
+    return "\n\n".join(
+        _block(block, style, levels.get(index, 1)) for index, block in enumerate(written)
+    )
 
 
 class MarkdownWriter:
@@ -72,16 +77,16 @@ class MarkdownWriter:
         return ""
 
 
-def _block(block: Block, style: TextStyle) -> str:
-    text = _content(block, style)
+def _block(block: Block, style: TextStyle, level: int) -> str:
+    text = _content(block, style, level)
     return f"<!-- {block.type} -->\n\n{text}" if is_marked(block, style) else text
 
 
-def _content(block: Block, style: TextStyle) -> str:
+def _content(block: Block, style: TextStyle, level: int) -> str:
     mends = style.dehyphenate is not Hyphens.OFF
     lines = block.text.splitlines()
     if block.type is BlockType.TITLE:
-        return f"# {escape(join_lines(lines, mends=mends))}"
+        return f"{'#' * level} {escape(join_lines(lines, mends=mends))}"
     if block.type is BlockType.LIST:
         return _list(block.text, mends)
     if block.type is BlockType.CODE:

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ocrcli.models.small.evaluation import limit_pages
+from ocrcli.models.small.evaluation import textless_pages, untaught_pages
 
-DOUBTED = (*limit_pages.LANGUAGES, "handwriting", "tiny")
+DOUBTED = (*untaught_pages.LANGUAGES, "handwriting", "tiny")
 """Sets whose pages must be marked."""
 
 TEXTLESS = ("blank", "ruled", "textures", "photos")
@@ -183,27 +183,27 @@ def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]
     """Make the pages of a set, unless an earlier run did, and return its documents."""
     count, seed = arguments.pages, arguments.seed
     if not folder.is_dir():
-        if name in limit_pages.LANGUAGES:
+        if name in untaught_pages.LANGUAGES:
             fonts = _content(arguments.scripts / name)
-            limit_pages.script_pages(name, fonts, count, seed, folder)
+            untaught_pages.script_pages(name, fonts, count, seed, folder)
         elif name == "handwriting":
             books = _paragraphs(arguments.text)
-            limit_pages.plain_pages(_content(arguments.handwriting), books, count, seed, folder)
+            untaught_pages.plain_pages(_content(arguments.handwriting), books, count, seed, folder)
         elif name == "tiny":
             books = _paragraphs(arguments.text)
-            limit_pages.tiny_pages(_fonts(arguments.fonts), books, count, seed, folder)
+            untaught_pages.tiny_pages(_fonts(arguments.fonts), books, count, seed, folder)
         elif name == CLEAN:
             books = _paragraphs(arguments.text)
-            limit_pages.plain_pages(
+            untaught_pages.plain_pages(
                 _fonts(arguments.fonts), books, arguments.textless, seed, folder
             )
         elif name == "photos":
-            limit_pages.photo_pages(_content(arguments.photos), count, seed, folder)
+            textless_pages.photo_pages(_content(arguments.photos), count, seed, folder)
         elif name in TEXTLESS:
             draw = {
-                "blank": limit_pages.blank_pages,
-                "ruled": limit_pages.ruled_pages,
-                "textures": limit_pages.texture_pages,
+                "blank": textless_pages.blank_pages,
+                "ruled": textless_pages.ruled_pages,
+                "textures": textless_pages.texture_pages,
             }[name]
             draw(arguments.textless, seed, folder)
         else:

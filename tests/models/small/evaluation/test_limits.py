@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ocrcli.models.small.evaluation import limit_pages
+from ocrcli.models.small.evaluation import textless_pages, untaught_pages
 from ocrcli.models.small.evaluation.limits import Verdict, figures, table, threshold
 
 SURE = Verdict("a.pdf", 1, False, "ok", 900, 900, 0.99, ())
@@ -40,7 +40,7 @@ def test_figures_are_those_of_pages_nothing_was_fitted_on():
 
 
 @pytest.mark.parametrize(
-    "draw", [limit_pages.blank_pages, limit_pages.ruled_pages, limit_pages.texture_pages]
+    "draw", [textless_pages.blank_pages, textless_pages.ruled_pages, textless_pages.texture_pages]
 )
 def test_textless_pages_differ_and_come_again(draw, tmp_path):
     sheets = []
@@ -62,7 +62,7 @@ def _frame(file, index):
 def test_photographs_are_cut_to_pages(tmp_path):
     noise = np.random.default_rng(0).integers(0, 255, (90, 120, 3), dtype=np.uint8)
     Image.fromarray(noise).save(tmp_path / "photo.png")
-    limit_pages.photo_pages([tmp_path / "photo.png"], 2, 1, tmp_path / "out")
+    textless_pages.photo_pages([tmp_path / "photo.png"], 2, 1, tmp_path / "out")
     with Image.open(tmp_path / "out" / "pages-000.tif") as file:
         assert file.n_frames == 2
         assert max(file.size) == 1280
@@ -74,7 +74,7 @@ def test_words_are_printed_in_the_fonts_given(tmp_path):
     font = tmp_path / "Some-Regular.ttf"
     font.write_bytes(pymupdf.Font("cjk").buffer)
     paragraph = "a paragraph of words \u0e01 that is long enough to be printed on a page of its own"
-    limit_pages.plain_pages([font], [paragraph + "." * 30], 2, 1, tmp_path / "out")
+    untaught_pages.plain_pages([font], [paragraph + "." * 30], 2, 1, tmp_path / "out")
     with pymupdf.open(tmp_path / "out" / "pages-000.pdf") as pdf:
         assert pdf.page_count == 2
         text = pdf[0].get_text()
@@ -83,4 +83,4 @@ def test_words_are_printed_in_the_fonts_given(tmp_path):
 
 def test_unknown_scripts_are_refused_with_the_choices(tmp_path):
     with pytest.raises(ValueError, match=r"one of \['arabic', .* got \"thai\""):
-        limit_pages.script_pages("thai", [tmp_path / "a.ttf"], 1, 1, tmp_path)
+        untaught_pages.script_pages("thai", [tmp_path / "a.ttf"], 1, 1, tmp_path)
