@@ -1,10 +1,13 @@
 """Prepares the text that training pages, the tokenizer and the evaluation draw from.
 
-    python -m ocrcli.models.small.training.corpus --books books/ --out data/text
+    python -m ocrcli.models.small.training.corpus --books books/ --out data/text \
+        --prose unpacked/ --code unpacked/
 
 `books/` holds public-domain books as `.txt`, one paragraph per line. The output has `train/` and
 `heldout/` (cleaned books, split by name) and `words/<language>.tsv` (word, relative frequency) from
-the `wordfreq` package, whose frequency data is licensed CC BY-SA 4.0.
+the `wordfreq` package, whose frequency data is licensed CC BY-SA 4.0. `--prose` and `--code` name
+folders that hold the packages of `texts.json`, and add `prose/<language>.txt`, one paragraph per
+line, and `code/<kind>.txt`; see `gathered`. Everything below `heldout/` is for evaluation only.
 """
 
 import argparse
@@ -174,16 +177,39 @@ def _words(language: str, count: int) -> Iterator[tuple[str, float]]:
             yield word, frequency
 
 
+def common_words(count: int = 400) -> dict[str, set[str]]:
+    """Return the commonest words of every language."""
+    from wordfreq import top_n_list
+
+    return {language: set(top_n_list(language, count)) for language in LANGUAGES}
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line described in the module docstring."""
+    # It cleans its lines with this module.
+    from ocrcli.models.small.training.gathered import write_code, write_prose
+
     parser = argparse.ArgumentParser(description="Prepare books and word lists.")
-    parser.add_argument("--books", type=Path, required=True, help="folder of .txt books")
+    parser.add_argument("--books", type=Path, help="folder of .txt books")
     parser.add_argument("--out", type=Path, required=True, help="folder to fill")
+    for name, what in (("--prose", "paragraphs"), ("--code", "program text")):
+        told = f"folder of unpacked packages, for {what}; may be given again"
+        parser.add_argument(
+            name, type=Path, action="append", default=[], metavar="ROOT", help=told
+        )
+    parser.add_argument("--most", type=int, default=2_000_000, help="characters a file")
     parser.add_argument("--words", type=int, default=40_000, help="words per language")
     arguments = parser.parse_args(argv)
-    counts = write_books(arguments.books, arguments.out)
-    sys.stdout.write(f"{len(counts)} books, {sum(counts.values())} characters\n")
-    sys.stdout.write(f"words: {write_words(arguments.out, arguments.words)}\n")
+    if arguments.books:
+        counts = write_books(arguments.books, arguments.out)
+        sys.stdout.write(f"{len(counts)} books, {sum(counts.values())} characters\n")
+        sys.stdout.write(f"words: {write_words(arguments.out, arguments.words)}\n")
+    if arguments.prose:
+        prose = write_prose(arguments.prose, arguments.out, common_words(), arguments.most)
+        sys.stdout.write(f"prose: {prose}\n")
+    if arguments.code:
+        code = write_code(arguments.code, arguments.out, arguments.most // 2)
+        sys.stdout.write(f"code: {code}\n")
 
 
 if __name__ == "__main__":

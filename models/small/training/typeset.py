@@ -1,6 +1,7 @@
 """Words measured as one array of glyphs, so that breaking and placing lines costs little."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 RAISED = "\ue000"
 """Characters of a word after this mark are set small and raised, as note numbers are."""
 
+TYPEWRITER, SLANTED, BOLD, PLAIN = "\ue001\ue002\ue003\ue004"
+"""Marks inside a word: what follows is set in another style, until the word's end or `PLAIN`."""
+
+Cast = Mapping[str, tuple[int, int]]
+"""For each style mark the font that plays it, and by how many sizes it is larger."""
+
+_SWITCH = re.compile(f"[{TYPEWRITER}{SLANTED}{BOLD}{PLAIN}]")
+_MARK = re.compile(f"[{RAISED}{TYPEWRITER}{SLANTED}{BOLD}{PLAIN}]")
 _PER_FONT = len(SIZES) * len(GLYPH_INDEX)
 
 
@@ -24,6 +33,7 @@ class Measured:
 
     Attributes:
         texts: What each word reads.
+        words: The same with marks.
         start: First glyph of each word and the number of glyphs, int64 [W + 1].
         glyph: Flat atlas indices, int64 [G].
         before: Advance before each glyph without the spaces between words, float64 [G + 1].
@@ -32,6 +42,7 @@ class Measured:
     """
 
     texts: list[str]
+    words: list[str]
     start: np.ndarray
     glyph: np.ndarray
     before: np.ndarray
@@ -53,56 +64,94 @@ class Measured:
 
     def left_over(self, first: int, skip: int) -> list[str]:
         """Return the words from `first` on."""
-        rest = self.texts[first:]
-        return [rest[0][skip:], *rest[1:]] if rest and skip else rest
+        rest = self.words[first:]
+        return [self.texts[first][skip:], *rest[1:]] if rest and skip else rest
+
+
+def unmarked(text: str) -> str:
+    """Return what a text with marks reads."""
+    return _MARK.sub("", text)
+
+
+def marked_words(text: str) -> list[str]:
+    r"""Return the words of a text, each with the style mark that holds at its beginning.
+
+    Example:
+        >>> marked_words("call \ue001f(int x)\ue004 now") == ["call", "\ue001f(int", "\ue001x)\ue004", "now"]
+        True
+    """
+    words = text.split()
+    if not _SWITCH.search(text):
+        return words
+    style, result = PLAIN, []
+    for word in words:
+        result.append(word if style == PLAIN else style + word)
+        marks = _SWITCH.findall(word)
+        style = marks[-1] if marks else style
+    return result
 
 
 def measure(
-    composer: "Composer", words: Sequence[str], style: Type, fonts: Sequence[int] | None = None
+    composer: "Composer",
+    words: Sequence[str],
+    style: Type,
+    fonts: Sequence[int] | None = None,
+    cast: Cast | None = None,
 ) -> Measured:
     """Return the words that the font can draw, measured.
 
     Args:
         composer: Supplies glyph indices and the atlas.
-        words: Words, each without or with spaces inside; see `RAISED`.
+        words: Words, each without or with spaces inside; may hold marks.
         style: Font and size.
         fonts: Another font for each word.
+        cast: Fonts of the styles that marks ask for; none: the marks are passed over.
     """
     atlas = composer.atlas
     codes: list[np.ndarray] = []
+    kept: list[str] = []
     texts: list[str] = []
     chosen: list[int] = []
     raised: dict[int, int] = {}
+    pieces: list[tuple[int, int, int, tuple[int, int]]] = []
     for index, word in enumerate(words):
-        base, mark, note = word.partition(RAISED)
-        found = composer.codes(base + note, style.ligatures and not mark)
-        if found is None or not found.size:
-            continue
-        if mark:
-            raised[len(texts)] = len(base)
+        font = fonts[index] if fonts else style.font
+        if _SWITCH.search(word):
+            found, runs = _styled(composer, word, style, cast or {})
+            if found is None or not found.size:
+                continue
+            pieces += [(len(texts), first, last, player) for first, last, player in runs]
+            text = unmarked(word)
+        else:
+            base, mark, note = word.partition(RAISED)
+            text = base + note
+            found = composer.codes(text, style.ligatures and not mark)
+            if found is None or not found.size:
+                continue
+            if mark:
+                raised[len(texts)] = len(base)
         codes.append(found)
-        texts.append(base + note)
-        chosen.append(fonts[index] if fonts else style.font)
+        texts.append(text)
+        kept.append(word)
+        chosen.append(font)
     counts = np.array([len(code) for code in codes], np.int64)
     start = np.concatenate((np.zeros(1, np.int64), counts.cumsum()))
     if not texts:
         none = np.zeros(0, np.int64)
-        return Measured([], start, none, np.zeros(1), none, None)
+        return Measured([], [], start, none, np.zeros(1), none, None)
     letter = np.concatenate(codes)
     word_of = np.repeat(np.arange(len(texts)), counts)
-    font = np.repeat(np.array(chosen, np.int64), counts)
-    drawable = np.logical_and.reduceat(atlas.present[font, letter], start[:-1])
-    if not drawable.all():
-        kept = np.flatnonzero(drawable).tolist()
-        notes = {index: texts[index][: raised[index]] for index in kept if index in raised}
-        again = [
-            notes[index] + RAISED + texts[index][len(notes[index]) :]
-            if index in notes
-            else texts[index]
-            for index in kept
-        ]
-        return measure(composer, again, style, [chosen[index] for index in kept])
+    font_of = np.repeat(np.array(chosen, np.int64), counts)
     size = np.full(len(letter), style.size_index, np.int64)
+    for index, first, last, (font, larger) in pieces:
+        glyphs = slice(start[index] + first, start[index] + last)
+        font_of[glyphs] = font
+        size[glyphs] = min(max(style.size_index + larger, 0), len(SIZES) - 1)
+    drawable = np.logical_and.reduceat(atlas.present[font_of, letter], start[:-1])
+    if not drawable.all():
+        able = np.flatnonzero(drawable).tolist()
+        fonts = [chosen[index] for index in able]
+        return measure(composer, [kept[index] for index in able], style, fonts, cast)
     rise = None
     if raised:
         rise = np.zeros(len(letter), np.int64)
@@ -110,10 +159,40 @@ def measure(
         for index, skip in raised.items():
             size[start[index] + skip : start[index + 1]] = small
             rise[start[index] + skip : start[index + 1]] = round(0.36 * style.size)
-    advance = (atlas.advance[font, letter] + style.tracking) * np.array(SIZES)[size]
+    advance = (atlas.advance[font_of, letter] + style.tracking) * np.array(SIZES)[size]
     before = np.concatenate((np.zeros(1), advance.cumsum(dtype=np.float64)))
-    flat = font * _PER_FONT + size * len(GLYPH_INDEX) + letter
-    return Measured(texts, start, flat, before, word_of, rise)
+    flat = font_of * _PER_FONT + size * len(GLYPH_INDEX) + letter
+    return Measured(texts, kept, start, flat, before, word_of, rise)
+
+
+def _styled(
+    composer: "Composer", word: str, style: Type, cast: Cast
+) -> tuple[np.ndarray | None, list[tuple[int, int, tuple[int, int]]]]:
+    """Return the glyphs of a word with style marks, and which of them another font plays."""
+    codes: list[np.ndarray] = []
+    runs = []
+    place = 0
+    for mark, piece in _pieces(word):
+        player = cast.get(mark)
+        found = composer.codes(piece, style.ligatures and mark != TYPEWRITER)
+        if found is None:
+            return None, []
+        # A style that lacks a character leaves the run to the body font.
+        if player and composer.atlas.present[player[0], found].all():
+            runs.append((place, place + len(found), player))
+        codes.append(found)
+        place += len(found)
+    return (np.concatenate(codes) if codes else None), runs
+
+
+def _pieces(word: str) -> Iterator[tuple[str, str]]:
+    style, begun = PLAIN, 0
+    for match in _SWITCH.finditer(word):
+        if match.start() > begun:
+            yield style, word[begun : match.start()]
+        style, begun = match.group(), match.end()
+    if begun < len(word):
+        yield style, word[begun:]
 
 
 def flat_index(style: Type, glyph: str) -> int:
