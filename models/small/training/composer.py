@@ -1,15 +1,57 @@
 """Chooses what kind of page a training page is; `layouts` sets it."""
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 
-from ocrcli.models.small.training import layouts, manuals, parts
+from ocrcli.models.small.training import handbooks, layouts, manuals, papers, parts
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, Atlas
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock, ComposedPage
+from ocrcli.models.small.training.contents import contents
+from ocrcli.models.small.training.correspondence import letter
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.text_source import TextSource
+
+_TECHNICAL = 0.32
+"""Share of pages that are documentation."""
+
+
+def _blank(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
+    return []
+
+
+def _pictures(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
+    return layouts.pictures(sheet)
+
+
+def _receipt(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
+    blocks: list[ComposedBlock] = []
+    parts.title(sheet, blocks)
+    return [*blocks, *layouts.list_page(sheet, sheet.body)]
+
+
+_Maker = Callable[[Sheet, int], list[ComposedBlock]]
+_TECHNICAL_KINDS: tuple[tuple[_Maker, float], ...] = (
+    (handbooks.handbook, 0.52),
+    (manuals.manual, 0.12),
+    (contents, 0.1),
+    (handbooks.listing_page, 0.08),
+    (papers.paper, 0.08),
+    (manuals.index, 0.06),
+    (layouts.article, 0.04),
+)
+_KINDS: tuple[tuple[_Maker, float], ...] = (
+    (layouts.article, 0.74),
+    (letter, 0.09),
+    (layouts.form, 0.05),
+    (_pictures, 0.035),
+    (_receipt, 0.025),
+    (_blank, 0.02),
+    (contents, 0.02),
+    (papers.paper, 0.02),
+)
 
 
 class Composer:
@@ -62,33 +104,22 @@ class Composer:
             sizes: Smallest and largest em size of body text, in page pixels.
             max_characters: No block is begun that would exceed this many characters.
         """
-        sheet = Sheet(self, rng, width, height, sizes)
+        kind = rng.random()
+        sheet = Sheet(self, rng, width, height, sizes, technical=kind < _TECHNICAL)
         sheet.margins(0.03, 0.16)
         ground = rng.random()
         if ground < 0.04:
             # Tinted paper, or a page of white on dark.
             ink = rng.uniform(0.75, 1.0) if ground < 0.012 else rng.uniform(0.03, 0.15)
             sheet.fill(0, 0, sheet.width, sheet.height, ink)
-        kind = rng.random()
-        if kind < 0.015:
-            return sheet.finish([])
-        if kind < 0.04:
-            return sheet.finish(layouts.pictures(sheet))
-        if kind < 0.07:
-            return sheet.finish(layouts.contents(sheet, max_characters))
-        if kind < 0.13:
-            return sheet.finish(layouts.letter(sheet, max_characters))
-        if kind < 0.17:
-            return sheet.finish(layouts.form(sheet, max_characters))
-        if kind < 0.21:
-            return sheet.finish(manuals.manual(sheet, max_characters))
-        if kind < 0.225:
-            return sheet.finish(manuals.index(sheet, max_characters))
-        if kind < 0.245 or (width < 600 and kind < 0.5):
-            blocks: list[ComposedBlock] = []
-            parts.title(sheet, blocks)
-            return sheet.finish([*blocks, *layouts.list_page(sheet, sheet.body)])
-        return sheet.finish(layouts.article(sheet, max_characters))
+        if kind < _TECHNICAL:
+            makers, weights = zip(*_TECHNICAL_KINDS, strict=True)
+        else:
+            makers, weights = zip(*_KINDS, strict=True)
+        maker = rng.choices(makers, weights)[0]
+        if width < 600 and rng.random() < 0.3:
+            maker = _receipt
+        return sheet.finish(maker(sheet, max_characters))
 
     def any_font(self, rng: random.Random) -> int:
         """Return a font; families count alike, however many styles they have."""

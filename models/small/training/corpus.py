@@ -194,9 +194,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to fill")
     for name, what in (("--prose", "paragraphs"), ("--code", "program text")):
         told = f"folder of unpacked packages, for {what}; may be given again"
-        parser.add_argument(
-            name, type=Path, action="append", default=[], metavar="ROOT", help=told
-        )
+        parser.add_argument(name, type=Path, action="append", default=[], metavar="ROOT", help=told)
     parser.add_argument("--most", type=int, default=2_000_000, help="characters a file")
     parser.add_argument("--words", type=int, default=40_000, help="words per language")
     arguments = parser.parse_args(argv)

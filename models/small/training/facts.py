@@ -35,6 +35,7 @@ _UNITS = (
     "kg g mg t km m cm mm µm nm l ml dl h min s ms °C °F K W kW MW kWh V A mA Hz kHz MHz GHz "
     "B kB MB GB TB m² m³ km² km/h m/s % ‰ ppm Pa hPa bar N J kJ dB px pt"
 )
+_ENGLISH = ("en", "prose", "technical", "")
 _SIGNS = ("$", "€", "£", "¥")
 _TOPS = ("com", "org", "net", "eu", "de", "fr", "es", "it", "pt", "nl", "se", "dk", "pl", "co.uk")
 _CODE_WORDS = (
@@ -77,7 +78,7 @@ def number(rng: random.Random, language: str) -> str:
     """Return a number as the language writes it."""
     digits = rng.randrange(1, 8)
     value = rng.randrange(10**digits)
-    point, group = (".", ",") if language in ("en", "prose", "") else (",", rng.choice([".", " "]))
+    point, group = (".", ",") if language in _ENGLISH else (",", rng.choice([".", " "]))
     whole = f"{value:,}".replace(",", group) if rng.random() < 0.6 else str(value)
     if rng.random() < 0.4:
         whole += point + "".join(rng.choices(string.digits, k=rng.randrange(1, 4)))
@@ -88,7 +89,7 @@ def price(rng: random.Random, language: str) -> str:
     """Return an amount of money."""
     value = rng.randrange(1, 10 ** rng.randrange(1, 6))
     cents = f"{rng.randrange(100):02d}"
-    if language in ("en", "prose", ""):
+    if language in _ENGLISH:
         return f"{rng.choice(_SIGNS)}{value:,}.{cents}"
     sign = {"sv": "kr", "da": "kr.", "pl": "zł"}.get(language, "€")
     return f"{f'{value:,}'.replace(',', '.')},{cents} {sign}"
@@ -99,6 +100,26 @@ def phone(rng: random.Random) -> str:
     groups = ["".join(rng.choices(string.digits, k=rng.randrange(2, 5))) for _ in range(3)]
     start = rng.choice(["", "0", f"+{rng.randrange(1, 99)} ", f"({rng.randrange(10, 999)}) "])
     return start + rng.choice([" ", "-", "/", ".", " "]).join(groups)
+
+
+def person(rng: random.Random) -> list[str]:
+    """Return the words of a name."""
+    middle = rng.choice([[], [], ["von"], ["J."], [f"{letters(rng, 1, 1).upper()}."]])
+    return [letters(rng, 2, 9).title(), *middle, letters(rng, 3, 10).title()]
+
+
+def address(rng: random.Random, language: str, street: list[str]) -> list[list[str]]:
+    """Return the words of two to five lines of an address."""
+    town = letters(rng, 3, 10).title()
+    code = rng.choice([str(rng.randrange(10000, 99999)), f"{rng.randrange(1000, 9999)} AB"])
+    lines = [
+        [*(word.title() for word in street), str(rng.randrange(1, 300))],
+        [code, town],
+        ["Tel.", phone(rng)],
+        [web(rng)],
+        [number(rng, language), town],
+    ]
+    return [" ".join(line).split(" ") for line in lines[: rng.randrange(2, 6)]]
 
 
 def web(rng: random.Random) -> str:
@@ -183,7 +204,7 @@ def date(rng: random.Random, language: str) -> str:
     if rng.random() < 0.5:
         forms = [f"{year}-{index:02d}-{day:02d}", f"{day:02d}.{index:02d}.{year}"]
         return rng.choice([*forms, f"{day}/{index}/{year}", f"{index}/{day}/{year % 100:02d}"])
-    if language in ("en", "prose", ""):
+    if language in _ENGLISH:
         return rng.choice([f"{month} {day}, {year}", f"{day} {month} {year}", f"{month} {year}"])
     dot = "." if language in ("de", "da") else ""
     link = {"es": " de", "pt": " de"}.get(language, "")

@@ -118,7 +118,7 @@ def write_code(roots: Sequence[Path], output: Path, most: int) -> dict[str, int]
         ValueError: A package is in none of `roots`.
     """
     library = Path(sysconfig.get_path("stdlib"))
-    python = [path for path in sorted(library.glob("*.py")) + sorted(library.glob("*/*.py"))]
+    python = [*sorted(library.glob("*.py")), *sorted(library.glob("*/*.py"))]
     kinds: dict[str, _Split] = {"python": _Split()}
     for path in python:
         if not {"site-packages", "test", "tests"} & set(path.parts):
@@ -131,7 +131,7 @@ def write_code(roots: Sequence[Path], output: Path, most: int) -> dict[str, int]
 
 
 def clean_marked(text: str) -> str:
-    """Return a paragraph with style marks in taught characters, its marks kept; see `clean_line`."""
+    """Return a paragraph in taught characters, see `clean_line`, with its style marks."""
     parts = []
     for part in _MARKS.split(text):
         if _MARKS.match(part) or not part.strip():

@@ -1,8 +1,8 @@
-"""Kinds of page: articles in columns, letters, forms, contents, pictures, nothing at all."""
+"""Kinds of page: articles in columns, forms, receipts, pictures."""
 
-from ocrcli.models.small.training import parts
+from ocrcli.models.small.training import displays, parts
 from ocrcli.models.small.training.composed import ComposedBlock, Type
-from ocrcli.models.small.training.facts import date, letters, number, phone, web
+from ocrcli.models.small.training.facts import address
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.table_layout import table
 from ocrcli.models.small.training.textures import TEXTURES
@@ -40,80 +40,9 @@ def pictures(sheet: Sheet) -> Blocks:
         elif kind < 0.6:
             sheet.upright(left, top, bottom, thick)
         elif kind < 0.9 and min(right - left, bottom - top) > 20:
-            parts.frame(sheet, left, top, right, bottom, thick)
+            sheet.frame(left, top, right, bottom, thick)
         else:
             sheet.fill(left, top, min(right, left + 300), min(bottom, top + 200), rng.random())
-    return blocks
-
-
-def contents(sheet: Sheet, max_characters: int) -> Blocks:
-    """Set a table of contents with leaders and page numbers."""
-    rng, body = sheet.rng, sheet.body
-    blocks: Blocks = []
-    parts.title(sheet, blocks, rng.uniform(1.3, 2.2))
-    block = ComposedBlock("list")
-    step, page = body.size * sheet.leading, rng.randrange(1, 20)
-    dot = sheet.width_of(".", body) * rng.choice([1.0, 1.6, 2.2])
-    leaders = rng.random() < 0.7 and dot > 0
-    for index in range(rng.randrange(5, 40)):
-        if not sheet.room() or sum(map(len, block.lines)) > max_characters - 100:
-            break
-        page += rng.randrange(1, 15)
-        words = sheet.composer.text.title(rng, sheet.voice)
-        depth = rng.choice([0, 0, 1, 2])
-        text = " ".join([f"{index + 1}", *words] if rng.random() < 0.4 else words)
-        left, baseline = sheet.left + depth * 1.5 * body.size, sheet.y + 0.8 * body.size
-        wide, number_width = sheet.width_of(text, body), sheet.width_of(str(page), body)
-        if not wide or not number_width or left + wide + number_width + 4 * dot > sheet.right:
-            continue
-        right = sheet.line(block, text, body, left, baseline)
-        start = sheet.right - number_width
-        sheet.line(block, str(page), body, start, baseline)
-        shown = " "
-        if leaders:
-            count = int((start - right - 0.6 * body.size) / dot)
-            first = start - 0.3 * body.size - count * dot
-            sheet.leader(body, first, dot, max(0, count), baseline)
-            shown = " .... " if count > 3 else (f" {'.' * count} " if count > 0 else " ")
-        block.lines.append(f"{text}{shown}{page}")
-        sheet.y += step
-    blocks.append(block)
-    return blocks
-
-
-def letter(sheet: Sheet, max_characters: int) -> Blocks:
-    """Set a letter: head, addresses, date, subject, paragraphs, signature, small print."""
-    rng, body = sheet.rng, sheet.body
-    blocks: Blocks = []
-    if rng.random() < 0.7:
-        head = ComposedBlock("header")
-        align = rng.choice(["left", "center", "right"])
-        for words in ([*_name(sheet), rng.choice(["Ltd.", "GmbH", "S.A.", ""])], *_address(sheet)):
-            wanted = [word for word in " ".join(words).split(" ") if word]
-            sheet.paragraph(head, wanted, sheet.resized(0.8), 90, align=align, leading=1.2)
-        blocks.append(head)
-        if rng.random() < 0.4:
-            sheet.y += 0.3 * body.size
-            sheet.rule(sheet.left, sheet.right, sheet.y, 2)
-        sheet.y += rng.uniform(1.0, 4.0) * body.size
-    block = ComposedBlock("text")
-    for words in (_name(sheet), *_address(sheet)[: rng.randrange(1, 4)]):
-        sheet.paragraph(block, " ".join(words).split(" "), body, align="left")
-    blocks.append(block)
-    sheet.y += rng.uniform(0.8, 3.0) * body.size
-    dated = ComposedBlock("text")
-    day = date(rng, sheet.voice)
-    sheet.paragraph(dated, day.split(" "), body, align=rng.choice(["left", "right", "right"]))
-    blocks.append(dated)
-    sheet.y += rng.uniform(0.8, 2.0) * body.size
-    if rng.random() < 0.6:
-        parts.title(sheet, blocks, 1.0, align="left")
-    _paragraphs(sheet, blocks, max_characters, rng.randrange(2, 7))
-    if sheet.y + 5 * body.size < sheet.bottom:
-        sheet.y += body.size
-        close = ComposedBlock("text")
-        sheet.paragraph(close, [*sheet.words()[:3], *_name(sheet)], body, align="left")
-        blocks.append(close)
     return blocks
 
 
@@ -129,10 +58,10 @@ def form(sheet: Sheet, max_characters: int) -> Blocks:
         used = sum(block.characters for block in blocks)
         if sheet.y + step > sheet.bottom or used > max_characters - 100:
             break
-        label = " ".join(sheet.composer.text.title(rng, sheet.voice)[:3]) + rng.choice(
-            [":", "", ":"]
+        label = " ".join(sheet.title_words()[:3]) + rng.choice([":", "", ":"])
+        value = rng.choice(
+            [*(" ".join(line) for line in address(rng, sheet.voice, sheet.words()[:2])), "", ""]
         )
-        value = rng.choice([*(" ".join(line) for line in _address(sheet)), "", ""])
         baseline = sheet.y + 0.5 * step + 0.35 * body.size
         block = ComposedBlock("text")
         limit = sheet.left + sheet.width_of(label, body)
@@ -146,13 +75,13 @@ def form(sheet: Sheet, max_characters: int) -> Blocks:
             text += " " + value
         block.lines.append(text)
         if kind == "boxes":
-            parts.frame(sheet, split, sheet.y + 2, sheet.right, sheet.y + step - 2, 2)
+            sheet.frame(split, sheet.y + 2, sheet.right, sheet.y + step - 2, 2)
         elif kind == "lines":
             sheet.rule(split, sheet.right, baseline + 0.25 * body.size, 2)
         blocks.append(block)
         sheet.y += step
     sheet.gap()
-    _paragraphs(sheet, blocks, max_characters, rng.randrange(3))
+    paragraphs(sheet, blocks, max_characters, rng.randrange(3))
     return blocks
 
 
@@ -175,7 +104,7 @@ def article(sheet: Sheet, max_characters: int) -> Blocks:
         if not sheet.room() or left < 60:
             break
         if fitting and rng.random() < 0.55:
-            foot = _columns(sheet, blocks, rng.choice(fitting), frame, foot, left)
+            foot = columns(sheet, blocks, rng.choice(fitting), frame, foot, left)
         else:
             sheet.bottom = foot
             notes: Blocks = []
@@ -191,7 +120,7 @@ def article(sheet: Sheet, max_characters: int) -> Blocks:
     return blocks
 
 
-def _columns(
+def columns(
     sheet: Sheet,
     blocks: Blocks,
     count: int,
@@ -241,7 +170,7 @@ def _flow(sheet: Sheet, blocks: Blocks, max_characters: int, rest: list[str]) ->
             return []
         kind = rng.random()
         if rest or kind < 0.66:
-            words = rest or sheet.words()
+            words = rest or sheet.words(marked=True)
             if notes and rng.random() < 0.4:
                 words = parts.noted(rng, words)
             block = ComposedBlock("text")
@@ -262,44 +191,22 @@ def _flow(sheet: Sheet, blocks: Blocks, max_characters: int, rest: list[str]) ->
         elif kind < 0.94:
             parts.figure(sheet, blocks)
         elif kind < 0.97:
-            parts.code(sheet, blocks)
+            displays.code(sheet, blocks)
         else:
             parts.inverse(sheet, blocks)
     return rest
 
 
-def _paragraphs(sheet: Sheet, blocks: Blocks, max_characters: int, count: int) -> None:
+def paragraphs(sheet: Sheet, blocks: Blocks, max_characters: int, count: int) -> None:
+    """Set `count` paragraphs, as far as page and characters allow."""
     for _ in range(count):
         left = max_characters - sum(block.characters for block in blocks)
         if not sheet.room() or left < 60:
             return
         block = ComposedBlock("text")
-        sheet.paragraph(block, sheet.words()[:120], sheet.body, left)
+        sheet.paragraph(block, sheet.words(marked=True)[:120], sheet.body, left)
         blocks.append(block)
         sheet.gap()
-
-
-def _name(sheet: Sheet) -> list[str]:
-    rng = sheet.rng
-    return [
-        letters(rng, 2, 9).title(),
-        rng.choice(["", "", "von", "J."]),
-        letters(rng, 3, 10).title(),
-    ]
-
-
-def _address(sheet: Sheet) -> list[list[str]]:
-    rng = sheet.rng
-    street = [word.title() for word in sheet.words()[:2]]
-    town = letters(rng, 3, 10).title()
-    lines = [
-        [*street, str(rng.randrange(1, 300))],
-        [rng.choice([str(rng.randrange(10000, 99999)), f"{rng.randrange(1000, 9999)} AB"]), town],
-        ["Tel.", phone(rng)],
-        [web(rng)],
-        [number(rng, sheet.voice), town],
-    ]
-    return lines[: rng.randrange(2, 6)]
 
 
 def list_page(sheet: Sheet, style: Type) -> Blocks:

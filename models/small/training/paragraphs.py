@@ -13,18 +13,21 @@ from pathlib import Path
 from ocrcli.models.small.training.typeset import BOLD, PLAIN, SLANTED, TYPEWRITER, unmarked
 
 _STYLES = {
-    **dict.fromkeys("code tt kbd samp cmd input file sys".split(), TYPEWRITER),
-    **dict.fromkeys("em i var".split(), SLANTED),
-    **dict.fromkeys("b strong".split(), BOLD),
+    **dict.fromkeys(["code", "tt", "kbd", "samp", "cmd", "input", "file", "sys"], TYPEWRITER),
+    **dict.fromkeys(["em", "i", "var"], SLANTED),
+    **dict.fromkeys(["b", "strong"], BOLD),
 }
 _CLASSES = {"emph": BOLD, "literal": TYPEWRITER, "input": TYPEWRITER}
 # What is between these is navigation, not text.
-_SKIPPED = frozenset("script style head header aside nav info credit table".split())
-_BLOCKS = frozenset(
-    "p li dd dt div td th h1 h2 h3 h4 h5 h6 title item section page body html ul ol dl tr "
-    "note steps list terms blockquote".split()
+_SKIPPED = frozenset(
+    ["script", "style", "head", "header", "aside", "nav", "info", "credit", "table"]
 )
-_KEPT = frozenset("p dd li".split())
+_BLOCK_TAGS = (
+    "p li dd dt div td th h1 h2 h3 h4 h5 h6 title item section page body html ul ol dl tr "
+    "note steps list terms blockquote"
+)
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_KEPT = frozenset(["p", "dd", "li"])
 _POD_STYLES = {"C": TYPEWRITER, "F": TYPEWRITER, "I": SLANTED, "B": BOLD}
 
 
@@ -47,12 +50,10 @@ def extract(path: Path) -> Extract:
     Args:
         path: `.html` or `.page` (Mallard), `.pod`, or `.info`; may be gzipped.
     """
-    opened = gzip.open(path, "rt", errors="replace") if path.suffix == ".gz" else None
-    if opened:
-        with opened as file:
-            text = file.read()
-    else:
-        text = path.read_text(encoding="utf-8", errors="replace")
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        content = gzip.decompress(content)
+    text = content.decode("utf-8", errors="replace")
     name = path.name.removesuffix(".gz")
     if name.endswith(".pod"):
         return _from_pod(text)

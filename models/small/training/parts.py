@@ -1,4 +1,4 @@
-"""The parts a page is made of: headings, lists, captions, figures, notes, code, running lines.
+"""The parts a page is made of: headings, lists, captions, figures, notes, running lines.
 
 Each function sets one part at the sheet's place and appends its blocks in reading order.
 """
@@ -7,10 +7,10 @@ import random
 
 from ocrcli.models.small.training.atlas import SIZES
 from ocrcli.models.small.training.composed import ComposedBlock
-from ocrcli.models.small.training.facts import code_lines, roman
+from ocrcli.models.small.training.facts import roman
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.textures import TEXTURES
-from ocrcli.models.small.training.typeset import RAISED
+from ocrcli.models.small.training.typeset import RAISED, unmarked
 
 Blocks = list[ComposedBlock]
 
@@ -28,8 +28,14 @@ _CAPTIONS = {
 _ENGLISH = ("Figure {}", "Fig. {}", "Table {}", "Tab. {}")
 
 
-def title(sheet: Sheet, blocks: Blocks, factor: float = 0.0, align: str = "") -> None:
-    """Add a heading, `factor` times the size of the text."""
+def title(
+    sheet: Sheet,
+    blocks: Blocks,
+    factor: float = 0.0,
+    align: str = "",
+    words: list[str] | None = None,
+) -> None:
+    """Add a heading of these or other words, `factor` times the size of the text."""
     rng, body = sheet.rng, sheet.body
     wanted = body.size * (factor or rng.uniform(1.0, 2.3))
     # Narrow columns cannot hold large type.
@@ -43,7 +49,7 @@ def title(sheet: Sheet, blocks: Blocks, factor: float = 0.0, align: str = "") ->
     if sheet.y > sheet.top:
         sheet.y += rng.uniform(0.3, 1.2) * body.size
     block = ComposedBlock("title")
-    words = sheet.composer.text.title(rng, sheet.voice)
+    words = sheet.title_words() if words is None else words
     align = align or rng.choice(["left", "left", "center"])
     leading = rng.uniform(1.05, 1.35)
     sheet.paragraph(block, words, sheet.style(font, index), 200, align=align, leading=leading)
@@ -64,10 +70,10 @@ def bullets(sheet: Sheet, blocks: Blocks, max_characters: int) -> None:
             break
         label = mark.replace("1", str(index + 1)).replace("a", chr(ord("a") + index))
         label = label.replace("i", roman(index + 1).lower()).replace("A", chr(ord("A") + index))
-        words = sheet.words()[: rng.randrange(1, 30)]
+        words = sheet.words(marked=True)[: rng.randrange(1, 30)]
         sheet.paragraph(block, words, body, 300, hang=(label, inset, hang))
         for _ in range(rng.randrange(3) if inner and block.lines else 0):
-            words = sheet.words()[: rng.randrange(1, 16)]
+            words = sheet.words(marked=True)[: rng.randrange(1, 16)]
             sheet.paragraph(block, words, body, 200, hang=(inner, inset + hang, hang))
     blocks.append(block)
     sheet.gap()
@@ -80,7 +86,7 @@ def running_line(sheet: Sheet, blocks: Blocks, label: str, top: bool) -> None:
     number = str(rng.randrange(1, 900)) if rng.random() < 0.9 else roman(rng.randrange(1, 40))
     words = [rng.choice(["{}", "{}", "{}", "- {} -", "Page {}", "{} / 12"]).format(number)]
     if label != "page_number":
-        words = sheet.composer.text.title(rng, sheet.voice)[:6]
+        words = sheet.title_words()[:6]
         words = [*words, number] if rng.random() < 0.4 else words
     saved = sheet.y
     style = sheet.resized(rng.choice([0.7, 0.8, 0.9, 1.0]))
@@ -101,14 +107,25 @@ def running_line(sheet: Sheet, blocks: Blocks, label: str, top: bool) -> None:
         sheet.top = sheet.y
 
 
+def margin_line(sheet: Sheet, blocks: Blocks, label: str, text: str, align: str) -> None:
+    """Add a short text below the text area."""
+    style = sheet.resized(sheet.rng.choice([0.8, 0.9, 1.0]))
+    sheet.y = max(sheet.bottom, sheet.y) + 0.8 * style.size
+    block = ComposedBlock(label)
+    if sheet.y + style.size * 1.3 < sheet.height:
+        sheet.paragraph(block, text.split(" "), style, 80, align=align, one_line=True)
+    blocks.append(block)
+
+
 def three_part_line(
     sheet: Sheet, blocks: Blocks, label: str, texts: tuple[str, str, str], top: bool
 ) -> None:
-    """Add a line in the margin with texts at the left, in the middle and at the right."""
+    """Add a line in the margin: texts at the left, in the middle and at the right, or empty."""
     style = sheet.resized(sheet.rng.choice([0.8, 0.9, 1.0]))
     widths = [sheet.width_of(text, style) for text in texts]
     room = sheet.right - sheet.left
-    if not all(widths) or sum(widths) + 4 * style.size > room:
+    drawn = all(width or not text for width, text in zip(widths, texts, strict=True))
+    if not drawn or sum(widths) + 4 * style.size > room:
         return
     block = ComposedBlock(label)
     y = sheet.y if top else max(sheet.bottom, sheet.y) + 0.8 * style.size
@@ -120,8 +137,9 @@ def three_part_line(
     low, high = left + widths[0] + style.size, gaps[2] - widths[1] - style.size
     places = (gaps[0], min(max(gaps[1], low), high), gaps[2])
     for text, place in zip(texts, places, strict=True):
-        sheet.line(block, text, style, place, y + 0.85 * style.size)
-    block.lines.append(" ".join(texts))
+        if text:
+            sheet.line(block, text, style, place, y + 0.85 * style.size)
+    block.lines.append(" ".join(filter(None, texts)))
     blocks.append(block)
     if top:
         sheet.y = sheet.top = y + sheet.rng.uniform(1.8, 3.0) * style.size
@@ -133,7 +151,7 @@ def caption(sheet: Sheet, blocks: Blocks, of_table: bool) -> None:
     forms = _CAPTIONS.get(sheet.voice, _ENGLISH)
     number = rng.choice([f"{rng.randrange(1, 30)}", f"{rng.randrange(1, 9)}.{rng.randrange(1, 9)}"])
     lead = rng.choice(forms[2:] if of_table else forms[:2]).format(number) + rng.choice(".:–")
-    words = [*lead.replace("–", " –").split(" "), *sheet.words()[: rng.randrange(2, 26)]]
+    words = [*lead.replace("–", " –").split(" "), *sheet.words(marked=True)[: rng.randrange(2, 26)]]
     if rng.random() < 0.15:
         words = words[len(lead.split(" ")) :]
     family = sheet.composer.family_of(sheet.body.font)
@@ -159,7 +177,7 @@ def figure(sheet: Sheet, blocks: Blocks) -> None:
     block.cover(left, top, right, top + height)
     inset = 0.0
     if rng.random() < 0.3:
-        frame(sheet, left, top, right, top + height, rng.choice([1, 2, 4]))
+        sheet.frame(left, top, right, top + height, rng.choice([1, 2, 4]))
         inset = rng.choice([0.0, 6.0, 12.0])
     texture = rng.randrange(TEXTURES)
     sheet.figure(left + inset, top + inset, right - inset, top + height - inset, texture)
@@ -170,19 +188,11 @@ def figure(sheet: Sheet, blocks: Blocks) -> None:
     sheet.y += rng.uniform(0.4, 1.2) * sheet.body.size
 
 
-def frame(sheet: Sheet, left: float, top: float, right: float, bottom: float, thick: float) -> None:
-    """Draw the four sides of a rectangle, from the inside."""
-    sheet.rule(left, right, top, thick)
-    sheet.rule(left, right, bottom - thick, thick)
-    sheet.upright(left, top + thick, bottom - thick, thick)
-    sheet.upright(right - thick, top + thick, bottom - thick, thick)
-
-
 def footnotes(sheet: Sheet, blocks: Blocks) -> None:
     """Add small notes at the foot of the frame and shorten the frame by them."""
     rng, body = sheet.rng, sheet.body
     style = sheet.resized(rng.uniform(0.72, 0.88))
-    notes = [sheet.words()[: rng.randrange(4, 24)] for _ in range(rng.randrange(1, 4))]
+    notes = [sheet.words(marked=True)[: rng.randrange(4, 24)] for _ in range(rng.randrange(1, 4))]
     room = sum(
         1 + len(" ".join(note)) * 0.5 * style.size // (sheet.right - sheet.left) for note in notes
     )
@@ -212,45 +222,9 @@ def noted(rng: random.Random, words: list[str]) -> list[str]:
     words = list(words)
     for _ in range(rng.randrange(1, 3)):
         place = rng.randrange(len(words))
-        if RAISED not in words[place]:
+        if unmarked(words[place]) == words[place]:
             words[place] += RAISED + str(rng.randrange(1, 60))
     return words
-
-
-def code(sheet: Sheet, blocks: Blocks) -> None:
-    """Add lines of a program in a fixed-width font, with their indentation."""
-    rng = sheet.rng
-    fonts = sheet.composer.fixed_width
-    if not fonts:
-        return
-    style = sheet.resized(rng.choice([0.8, 0.9, 1.0]), rng.choice(fonts))
-    style = type(style)(style.font, style.size_index, 0.0, False)
-    step = style.size * rng.uniform(1.1, 1.4)
-    inset = rng.choice([0.0, 1.0, 2.0]) * style.size
-    boxed = rng.random()
-    sheet.y += 0.5 * step
-    top = sheet.y
-    block = ComposedBlock("code")
-    for text in code_lines(rng, rng.randrange(2, 16)):
-        if sheet.y + 1.5 * step > sheet.bottom:
-            break
-        left = sheet.left + inset
-        if left + sheet.width_of(text, style) > sheet.right - 0.5 * style.size:
-            continue
-        if sheet.line(block, text, style, left, sheet.y + 0.8 * style.size) > left:
-            block.lines.append(text)
-            sheet.y += step
-    # Indentation that all lines share is not seen.
-    shared = min((len(text) - len(text.lstrip()) for text in block.lines), default=0)
-    block.lines = [text[shared:] for text in block.lines]
-    if block.lines and boxed < 0.5:
-        edges = (sheet.left, top - 0.3 * step, sheet.right, sheet.y + 0.2 * step)
-        if boxed < 0.3:
-            sheet.fill(*edges, rng.uniform(0.04, 0.15))
-        else:
-            frame(sheet, *edges, 2)
-    blocks.append(block)
-    sheet.y += 0.8 * step
 
 
 def inverse(sheet: Sheet, blocks: Blocks) -> None:
@@ -259,9 +233,9 @@ def inverse(sheet: Sheet, blocks: Blocks) -> None:
     pad = rng.uniform(0.4, 1.0) * body.size
     saved = sheet.left, sheet.right, sheet.y
     label = rng.choice(["title", "text", "aside"])
-    words = sheet.words()[: rng.randrange(8, 50)]
+    words = sheet.words(marked=True)[: rng.randrange(8, 50)]
     if label == "title":
-        words = sheet.composer.text.title(rng, sheet.voice)
+        words = sheet.title_words()
     sheet.left, sheet.right, sheet.y = saved[0] + pad, saved[1] - pad, saved[2] + pad
     sheet.bottom -= pad
     block = ComposedBlock(label)

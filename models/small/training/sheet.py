@@ -15,11 +15,24 @@ from ocrcli.models.small.training.composed import (
     Type,
     size_near,
 )
-from ocrcli.models.small.training.typeset import Measured, flat_index, measure, splits
+from ocrcli.models.small.training.typeset import (
+    BOLD,
+    PLAIN,
+    SLANTED,
+    TYPEWRITER,
+    Measured,
+    flat_index,
+    measure,
+    splits,
+)
 
 if TYPE_CHECKING:
     from ocrcli.models.small.training.composer import Composer
 
+_REPEATING = 0.12
+"""Share of pages that are written in a few words, over and over."""
+
+_BOLD = ("-bold.ttf", "-bold.otf", "-semibold.ttf", "-semibold.otf")
 _LIGATURE_CODES = [GLYPH_INDEX[glyph] for glyph in LIGATURES]
 
 
@@ -33,6 +46,7 @@ class Sheet:
         width: int,
         height: int,
         sizes: tuple[int, int],
+        technical: bool = False,
     ) -> None:
         """Choose the type and the habits of one page.
 
@@ -42,6 +56,7 @@ class Sheet:
             width: Page pixels.
             height: Page pixels.
             sizes: Smallest and largest em size of body text, in page pixels.
+            technical: Whether the page is documentation.
         """
         self.composer, self.rng = composer, rng
         self.width, self.height = width * CANVAS_SCALE, height * CANVAS_SCALE
@@ -61,7 +76,12 @@ class Sheet:
         if composer.fixed_width and rng.random() < 0.1:
             self.accent = rng.choice(composer.fixed_width)
         self.underlined = 0.02 if rng.random() < 0.3 else 0.0
-        self.voice = composer.text.voice(rng)
+        self.technical = technical
+        self.voice = composer.text.voice(rng, technical)
+        self.refrain = None
+        if rng.random() < _REPEATING:
+            self.refrain = composer.text.refrain(rng, self.voice)
+        self.cast = self._cast(font)
         self.left, self.right, self.top, self.bottom = 0.0, self.width * 1.0, 0.0, self.height * 1.0
         self.y = 0.0
         self._glyphs: list[np.ndarray] = []
@@ -85,9 +105,40 @@ class Sheet:
             return self.style(font, size_near(factor * body.size))
         return Type(body.font, size_near(factor * body.size), body.tracking, body.ligatures)
 
-    def words(self) -> list[str]:
-        """Return the words of a paragraph in the page's language."""
-        return self.composer.text.paragraph(self.rng, self.voice)
+    def words(self, marked: bool = False) -> list[str]:
+        """Return the words of a paragraph in the page's language.
+
+        Args:
+            marked: Whether words may hold style marks, which only `paragraph` sets.
+        """
+        if self.refrain and self.rng.random() < 0.9:
+            words = self.refrain.paragraph(self.rng)
+        else:
+            words = self.composer.text.paragraph(self.rng, self.voice, marked)
+        return self._with_runs(words) if marked and self.technical else words
+
+    def title_words(self) -> list[str]:
+        """Return the few words of a heading."""
+        if self.refrain and self.rng.random() < 0.7:
+            return self.refrain.title(self.rng)
+        return self.composer.text.title(self.rng, self.voice)
+
+    def code_lines(self, count: int) -> list[str]:
+        """Return lines of a program; empty ones are gaps."""
+        if self.refrain and self.rng.random() < 0.9:
+            return self.refrain.code(self.rng, count)
+        return self.composer.text.code(self.rng, count)
+
+    def plays(self, mark: str, words: Sequence[str]) -> list[str]:
+        """Return `words` with a style mark, for `paragraph`."""
+        return [mark + word for word in words]
+
+    def cast_of(self, style: str) -> Type:
+        """Return the type of the page's "bold", "slanted" or "typewriter" runs."""
+        mark = {"bold": BOLD, "slanted": SLANTED, "typewriter": TYPEWRITER}[style]
+        font, larger = self.cast.get(mark, (self.body.font, 0))
+        index = min(max(self.body.size_index + larger, 0), len(SIZES) - 1)
+        return Type(font, index, self.body.tracking, False)
 
     def margins(self, low: float, high: float) -> None:
         """Choose the four margins as shares of the sheet."""
@@ -121,6 +172,13 @@ class Sheet:
     def upright(self, x: float, top: float, bottom: float, thick: float, ink: float = 1.0) -> None:
         """Draw a vertical line whose left edge is at `x`."""
         self.fill(x, top, x + max(1.0, thick), bottom, ink)
+
+    def frame(self, left: float, top: float, right: float, bottom: float, thick: float) -> None:
+        """Draw the four sides of a rectangle, from the inside."""
+        self.rule(left, right, top, thick)
+        self.rule(left, right, bottom - thick, thick)
+        self.upright(left, top + thick, bottom - thick, thick)
+        self.upright(right - thick, top + thick, bottom - thick, thick)
 
     def figure(self, left: float, top: float, right: float, bottom: float, texture: int) -> None:
         """Draw a textured rectangle; rectangles must not overlap."""
@@ -160,7 +218,7 @@ class Sheet:
         if self.right - left < 3 * style.size:
             left, hang = self.left, None
         plain = not (hang or align or goes_on or cut[0])
-        measured = measure(self.composer, words, style, self._fonts(words, style))
+        measured = measure(self.composer, words, style, self._fonts(words, style), self.cast)
         gap, count = self.space(style), len(measured.texts)
         index = skip = characters = row = 0
         while index < count and self.y + step <= limit:
@@ -188,7 +246,7 @@ class Sheet:
                 # Lines with few words stay ragged rather than torn apart.
                 more = (room - natural) / (len(texts) - 1)
                 spread += more if more < 1.2 * style.size else 0.0
-            baseline = self.y + min(self._ascent(style), step)
+            baseline = self.baseline(style, step)
             if hang and row == 0:
                 text = self._mark(hang[0], left - hang[2], baseline, style) + text
             right = self.place(measured, index, skip, end, tail, x, spread, baseline, style)
@@ -218,6 +276,10 @@ class Sheet:
         indent = len(text) - len(text.lstrip(" "))
         self.cover(block, x + float(measured.before[indent]), right, baseline, style)
         return right
+
+    def baseline(self, style: Type, step: float = 0.0) -> float:
+        """Return where a paragraph's next line stands; `step` is its distance, 0: the page's."""
+        return self.y + min(self._ascent(style), step or style.size * self.leading)
 
     def leader(
         self, style: Type, start: float, distance: float, count: int, baseline: float
@@ -289,6 +351,39 @@ class Sheet:
             blocks=[block for block in blocks if block.is_seen],
             em=self.body.size / CANVAS_SCALE,
         )
+
+    def _cast(self, font: int) -> dict[str, tuple[int, int]]:
+        """Return the fonts that play the styles of a page whose text is set in `font`."""
+        rng, names = self.rng, self.composer.atlas.names
+        family = self.composer.family_of(font)
+        bold = [one for one in family if names[one].lower().endswith(_BOLD)]
+        slanted = [one for one in family if "italic" in names[one].lower()]
+        cast = {BOLD: (rng.choice(bold or family), 0), SLANTED: (rng.choice(slanted or family), 0)}
+        if self.composer.fixed_width:
+            cast[TYPEWRITER] = (rng.choice(self.composer.fixed_width), rng.choice([0, 0, -1]))
+        return cast
+
+    def _with_runs(self, words: list[str]) -> list[str]:
+        """Return words with names in typewriter and other styles put between them."""
+        rng = self.rng
+        if not words or any(word[:1] in (TYPEWRITER, SLANTED, BOLD) for word in words):
+            return words
+        words = list(words)
+        for _ in range(rng.choice([0, 0, 1, 2, 3, 5])):
+            place, kind = rng.randrange(len(words) + 1), rng.random()
+            if kind < 0.25:
+                # A word of the sentence, which then is there once in each style.
+                place = min(place, len(words) - 1)
+                words[place] = rng.choice([TYPEWRITER, SLANTED, BOLD]) + words[place]
+                continue
+            run = self.plays(TYPEWRITER, self.composer.text.code_run(rng).split(" "))
+            if kind < 0.5:
+                opening, closing = rng.choice([("‘", "’"), ("‘", "’"), ("“", "”"), ("'", "'")])
+                run[0], run[-1] = opening + run[0], run[-1] + PLAIN + closing
+            if rng.random() < 0.2:
+                run[-1] += (PLAIN if PLAIN not in run[-1] else "") + rng.choice(",.;:)")
+            words[place:place] = run
+        return words
 
     def _ascent(self, style: Type) -> float:
         return float(self.composer.atlas.vertical[style.font][0] * style.size)

@@ -75,7 +75,7 @@ def _set(sheet: Sheet, max_characters: int) -> ComposedBlock | None:
 
 
 def _label(sheet: Sheet) -> str:
-    words = sheet.composer.text.title(sheet.rng, sheet.voice)
+    words = sheet.title_words()
     return " ".join(words[: sheet.rng.choice([1, 1, 2, 3])])
 
 

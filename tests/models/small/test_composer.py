@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
-from ocrcli.models.small.training import layouts, manuals, parts
+from ocrcli.models.small.training import displays, layouts, manuals
 from ocrcli.models.small.training.atlas import GLYPHS
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock
+from ocrcli.models.small.training.contents import contents
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.table_layout import table
 from ocrcli.models.small.training.typeset import RAISED
@@ -115,7 +116,7 @@ def test_code_keeps_its_indentation(composer):
     lines = []
     for seed in range(20):
         sheet, blocks = fresh(composer, seed), []
-        parts.code(sheet, blocks)
+        displays.code(sheet, blocks)
         lines += blocks[0].lines
         if blocks[0].lines:
             assert min(len(line) - len(line.lstrip()) for line in blocks[0].lines) == 0
@@ -144,7 +145,7 @@ def test_leaders_are_written_as_four_dots(composer):
     texts = []
     for seed in range(12):
         sheet = fresh(composer, seed)
-        texts += [block.text for block in layouts.contents(sheet, 3000) if block.label == "list"]
+        texts += [block.text for block in contents(sheet, 3000) if block.label == "list"]
     assert any(" .... " in text for text in texts)
     assert not any("....." in text for text in texts)
 
