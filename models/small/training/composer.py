@@ -127,6 +127,22 @@ class Composer:
             return rng.randrange(len(self.atlas.names))
         return rng.choice(self._families[rng.choice(self._family_names)])
 
+    def upright(self, font: int) -> int:
+        """Return the regular style of a font's family, or the font where there is none."""
+        family = self.family_of(font)
+        regular = [one for one in family if "-regular" in self.atlas.names[one].lower()]
+        return regular[0] if regular else font
+
+    def fixed_beside(self, rng: random.Random, font: int) -> int:
+        """Return a fixed-width font, often of the same maker as `font`."""
+        if rng.random() < 0.6:
+            start = self.atlas.names[font][:3]
+            kin = [one for one in self.fixed_width if self.atlas.names[one].startswith(start)]
+            kin = [one for one in kin if "-regular" in self.atlas.names[one].lower()] or kin
+            if kin:
+                return rng.choice(kin)
+        return rng.choice(self.fixed_width)
+
     def codes(self, word: str, ligatures: bool) -> np.ndarray | None:
         """Return glyph indices of a word, or None when a character is not taught."""
         key = (word, ligatures)

@@ -56,7 +56,7 @@ class _Contents:
         self._page += rng.choice([0, 0, 0, 1, 1, 2, rng.randrange(1, 15)])
         style = self._styles[depth]
         number = ".".join(map(str, self._numbers)) if self._numbered else ""
-        title, page = " ".join(sheet.title_words()), str(self._page)
+        title, page = " ".join(sheet.title_words(numbered=False)), str(self._page)
         if depth == 0 and self.block.lines:
             sheet.y += self._chapter_gap
         baseline = sheet.y + 0.8 * style.size

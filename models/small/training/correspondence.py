@@ -88,7 +88,7 @@ def _references(sheet: Sheet) -> list[list[str]]:
     rng = sheet.rng
     lines = []
     for _ in range(rng.randrange(2, 6)):
-        label = " ".join(sheet.title_words()[:2]) + ":"
+        label = " ".join(sheet.title_words(numbered=False)[:2]) + ":"
         value = rng.choice([fact(rng, sheet.voice), number(rng, sheet.voice), phone(rng)])
         lines.append(f"{label} {value}".split(" "))
     return lines
@@ -112,7 +112,7 @@ def _close(sheet: Sheet, blocks: Blocks) -> None:
     blocks.append(greeting)
     left = sheet.bottom - sheet.y - 2 * step
     if left > 0:
-        sheet.y += min(rng.choice([0.0, 2.0, 3.0, 5.0, 8.0, 14.0]) * step, left)
+        sheet.y += min(rng.choice([1.0, 2.0, 3.0, 5.0, 8.0, 14.0]) * step, left)
         wide = min(12 * body.size, sheet.right - sheet.left)
         if rng.random() < 0.3:
             sheet.rule(sheet.left, sheet.left + wide, sheet.y - 0.3 * step, 2)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from ocrcli.models.small.training.composed import ComposedBlock, Type
 from ocrcli.models.small.training.sheet import Sheet
+from ocrcli.models.small.training.typeset import TYPEWRITER
 
 Blocks = list[ComposedBlock]
 
@@ -113,5 +114,8 @@ def _fixed(sheet: Sheet, factor: float) -> Type | None:
     fonts = sheet.composer.fixed_width
     if not fonts:
         return None
+    if TYPEWRITER in sheet.cast and sheet.rng.random() < 0.8:
+        # Most pages set all their code in one font, the one of names in running text.
+        fonts = [sheet.cast[TYPEWRITER][0]]
     style = sheet.resized(factor, sheet.rng.choice(fonts))
     return Type(style.font, style.size_index, 0.0, False)

@@ -133,6 +133,8 @@ def write_code(roots: Sequence[Path], output: Path, most: int) -> dict[str, int]
 def clean_marked(text: str) -> str:
     """Return a paragraph in taught characters, see `clean_line`, with its style marks."""
     parts = []
+    # Signs that link to the paragraph itself.
+    text = text.rstrip(" §¶#")
     for part in _MARKS.split(text):
         if _MARKS.match(part) or not part.strip():
             parts.append(part)

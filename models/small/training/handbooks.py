@@ -139,7 +139,10 @@ class _Handbook:
         self._section[depth - 1] += 1
         self._section[depth:] = [1] * (3 - depth)
         number = ".".join(map(str, self._section[:depth])) + rng.choice(["", "", "."])
-        words = [*(number.split() if rng.random() < 0.85 else ()), *sheet.title_words()[:8]]
+        words = [
+            *(number.split() if rng.random() < 0.85 else ()),
+            *sheet.title_words(numbered=False)[:8],
+        ]
         parts.title(sheet, self.blocks, (1.7, 1.4, 1.15)[depth - 1], "left", words)
 
     def display(self) -> None:
@@ -264,7 +267,7 @@ class _Handbook:
 def _header(sheet: Sheet, blocks: Blocks) -> None:
     rng = sheet.rng
     number = str(rng.randrange(1, 900)) if rng.random() < 0.9 else roman(rng.randrange(1, 40))
-    title = " ".join(sheet.title_words()[:6])
+    title = " ".join(sheet.title_words(numbered=False)[:6])
     title = (
         rng.choice(["Chapter {}: ", "Chapter {}. ", "{}. ", "§{} ", ""]).format(
             rng.randrange(1, 30)

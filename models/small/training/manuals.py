@@ -118,7 +118,7 @@ class _Index:
         sheet, rng = self._sheet, self._sheet.rng
         if rng.random() < self._names:
             return sheet.composer.text.code_run(rng).split(" ")[:3]
-        return sheet.title_words()[: rng.randrange(1, 5)]
+        return sheet.title_words(numbered=False)[: rng.randrange(1, 5)]
 
     def _listed(self, block: ComposedBlock) -> None:
         sheet, rng = self._sheet, self._sheet.rng

@@ -47,9 +47,11 @@ def paper(sheet: Sheet, max_characters: int) -> Blocks:
         blocks.append(abstract)
         sheet.y += rng.uniform(0.8, 1.6) * body.size
     sheet.left, sheet.right, sheet.bottom = frame
-    left = max_characters - sum(block.characters for block in blocks)
-    if sheet.room() and left > 200:
-        wide = (sheet.right - sheet.left) / body.size > 20
+    wide = (sheet.right - sheet.left) / body.size > 20
+    for _ in range(3):
+        left = max_characters - sum(block.characters for block in blocks)
+        if not sheet.room() or left < 200:
+            break
         layouts.columns(sheet, blocks, 2 if wide else 1, frame, frame[2], left)
     sheet.left, sheet.right, sheet.bottom = frame
     if rng.random() < 0.5:

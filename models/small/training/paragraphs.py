@@ -28,6 +28,8 @@ _BLOCK_TAGS = (
 )
 _BLOCKS = frozenset(_BLOCK_TAGS.split())
 _KEPT = frozenset(["p", "dd", "li"])
+_POD_WIDE = re.compile(r"([A-Z])<<+ (.+?) >>+", re.DOTALL)
+_POD_NARROW = re.compile(r"([A-Z])<([^<>]*)>")
 _POD_STYLES = {"C": TYPEWRITER, "F": TYPEWRITER, "I": SLANTED, "B": BOLD}
 
 
@@ -143,9 +145,10 @@ def _from_pod(text: str) -> Extract:
         if part[:1] in " \t":
             found.displays.append(part.strip("\n").split("\n"))
             continue
+        part = _POD_WIDE.sub(_pod_code, part)
         for _ in range(3):
             # Innermost first, so that codes may hold codes.
-            part = re.sub(r"([A-Z])<<? ?([^<>]*?) ?>?>", _pod_code, part)
+            part = _POD_NARROW.sub(_pod_code, part)
         part = part.replace("\x01", "<").replace("\x02", ">")
         found.paragraphs.append(re.sub(r"\s+", " ", part).strip())
     return found
@@ -153,8 +156,9 @@ def _from_pod(text: str) -> Extract:
 
 def _pod_code(match: re.Match[str]) -> str:
     kind, inner = match.groups()
+    # Brackets are held back, so that they are not taken for those of a code.
+    inner = inner.replace("<", "\x01").replace(">", "\x02")
     if kind == "E":
-        # Held back, so that they are not taken for the brackets of a code.
         return {"lt": "\x01", "gt": "\x02"}.get(inner, "")
     if kind in _POD_STYLES:
         return _POD_STYLES[kind] + unmarked(inner) + PLAIN

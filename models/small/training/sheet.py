@@ -29,6 +29,9 @@ from ocrcli.models.small.training.typeset import (
 if TYPE_CHECKING:
     from ocrcli.models.small.training.composer import Composer
 
+_SMALLEST = 19
+"""Em size in canvas pixels below which no lines are set."""
+
 _REPEATING = 0.12
 """Share of pages that are written in a few words, over and over."""
 
@@ -63,6 +66,8 @@ class Sheet:
         low, high = (size * CANVAS_SCALE for size in sizes)
         fitting = [index for index, size in enumerate(SIZES) if low <= size <= high]
         font = composer.any_font(rng)
+        if technical and rng.random() < 0.8:
+            font = composer.upright(font)
         self.body = self.style(font, rng.choice(fitting))
         self.leading = rng.uniform(1.05, 1.7)
         self.justify = rng.random() < 0.5
@@ -99,11 +104,15 @@ class Sheet:
         return Type(font, size_index, tracking, able and rng.random() < 0.5)
 
     def resized(self, factor: float, font: int | None = None) -> Type:
-        """Return the body type at about `factor` times its size, or another font so."""
+        """Return the body type at about `factor` times its size, or another font so.
+
+        Nothing becomes so small that it could not be read.
+        """
         body = self.body
         if font is not None and font != body.font:
-            return self.style(font, size_near(factor * body.size))
-        return Type(body.font, size_near(factor * body.size), body.tracking, body.ligatures)
+            return self.style(font, size_near(max(factor * body.size, _SMALLEST)))
+        index = size_near(max(factor * body.size, _SMALLEST))
+        return Type(body.font, index, body.tracking, body.ligatures)
 
     def words(self, marked: bool = False) -> list[str]:
         """Return the words of a paragraph in the page's language.
@@ -117,11 +126,11 @@ class Sheet:
             words = self.composer.text.paragraph(self.rng, self.voice, marked)
         return self._with_runs(words) if marked and self.technical else words
 
-    def title_words(self) -> list[str]:
-        """Return the few words of a heading."""
+    def title_words(self, numbered: bool = True) -> list[str]:
+        """Return the few words of a heading, `numbered`: with a number before it now and then."""
         if self.refrain and self.rng.random() < 0.7:
             return self.refrain.title(self.rng)
-        return self.composer.text.title(self.rng, self.voice)
+        return self.composer.text.title(self.rng, self.voice, numbered)
 
     def code_lines(self, count: int) -> list[str]:
         """Return lines of a program; empty ones are gaps."""
@@ -360,7 +369,7 @@ class Sheet:
         slanted = [one for one in family if "italic" in names[one].lower()]
         cast = {BOLD: (rng.choice(bold or family), 0), SLANTED: (rng.choice(slanted or family), 0)}
         if self.composer.fixed_width:
-            cast[TYPEWRITER] = (rng.choice(self.composer.fixed_width), rng.choice([0, 0, -1]))
+            cast[TYPEWRITER] = (self.composer.fixed_beside(rng, font), rng.choice([0, 0, -1]))
         return cast
 
     def _with_runs(self, words: list[str]) -> list[str]:

@@ -148,8 +148,8 @@ class TextSource:
             return self._sentences_or_prose(rng, rng.choice(list(self._languages)))
         return self._strings(rng)
 
-    def title(self, rng: random.Random, voice: str = "mixed") -> list[str]:
-        """Return the few words of a heading."""
+    def title(self, rng: random.Random, voice: str = "mixed", numbered: bool = True) -> list[str]:
+        """Return the few words of a heading, `numbered`: with a number before it now and then."""
         words = self.paragraph(rng, voice)
         start = rng.randrange(max(1, len(words) - 8))
         words = words[start : start + rng.randrange(1, 9)]
@@ -158,7 +158,7 @@ class TextSource:
             return [word.upper() for word in words]
         if style < 0.6:
             return [word[:1].upper() + word[1:] for word in words]
-        if style < 0.8:
+        if style < 0.8 and numbered:
             return [f"{rng.randrange(1, 20)}." + rng.choice(["", "1", "2.3"]), *words]
         return words
 

@@ -9,6 +9,7 @@ import ocrcli.models.small
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, GLYPHS, SIZES, Atlas
 from ocrcli.models.small.training.composer import Composer
 from ocrcli.models.small.training.text_source import TextSource
+from ocrcli.models.small.training.typeset import PLAIN, SLANTED, TYPEWRITER
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 
 FONTS = ("Block-Regular.ttf", "Block-Bold.ttf", "Fixed-Regular.ttf", "Poor-Regular.ttf")
@@ -52,6 +53,17 @@ def text_folder(tmp_path_factory):
     for language, words in (("de", "der Straße Größe und Haus"), ("pl", "żółć się być oko nie")):
         rows = "\n".join(f"{word}\t0.01" for word in words.split())
         (folder / "text" / "words" / f"{language}.tsv").write_text(rows, encoding="utf-8")
+    (folder / "text" / "prose").mkdir()
+    (folder / "text" / "code").mkdir()
+    manual = (
+        f"If {TYPEWRITER}strict(int x){PLAIN} is called, the {SLANTED}value{PLAIN} is kept and "
+        "every other one of the list is left out of the count that follows below here."
+    )
+    (folder / "text" / "prose" / "en.txt").write_text(f"{manual}\n" * 3, encoding="utf-8")
+    german = "Ganze Sätze stehen hier, damit auch wirklicher Text gelesen wird; das ist so."
+    (folder / "text" / "prose" / "de.txt").write_text(f"{german}\n" * 3, encoding="utf-8")
+    code = "int x;\nfor (;;) {\n    x[0] += '&';\n}\n\nvar=abc\nrep=\"$var\"\n"
+    (folder / "text" / "code" / "some.txt").write_text(code, encoding="utf-8")
     return folder
 
 

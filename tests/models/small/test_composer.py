@@ -5,14 +5,15 @@ from collections import Counter
 
 import pytest
 
-from ocrcli.models.small.training import displays, layouts, manuals
-from ocrcli.models.small.training.atlas import GLYPHS
+from ocrcli.models.small.training import displays, handbooks, layouts, manuals, papers
+from ocrcli.models.small.training.atlas import GLYPHS, SIZES
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock
 from ocrcli.models.small.training.contents import contents
+from ocrcli.models.small.training.correspondence import letter
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.table_layout import table
-from ocrcli.models.small.training.typeset import RAISED
+from ocrcli.models.small.training.typeset import RAISED, TYPEWRITER
 
 WIDTH, HEIGHT = 960, 1280
 
@@ -174,3 +175,89 @@ def test_manual_pages_and_indexes_are_lists_and_lines(composer):
     assert headers and all(text.count("(") >= 2 and "\n" not in text for text in headers)
     assert any("--" in block.text for block in lists)
     assert any(line[-1].isdigit() for block in lists for line in block.lines)
+
+
+@pytest.mark.parametrize(
+    "kind", [handbooks.handbook, handbooks.listing_page, papers.paper, contents, letter]
+)
+def test_every_kind_of_page_asks_for_what_it_draws_in_order(composer, kind):
+    for seed in range(15):
+        sheet = fresh(composer, seed)
+        sheet.technical = True
+        page = sheet.finish(kind(sheet, 4500))
+        assert drawn(page) == asked(page)
+        boxes = [block.box for block in page.blocks]
+        for index, box in enumerate(boxes):
+            assert all(overlap(box, other) < 12 for other in boxes[:index])
+
+
+def test_handbooks_set_names_in_typewriter_inside_paragraphs(composer):
+    sheet = fresh(composer, 1)
+    sheet.cast = {TYPEWRITER: (composer.fixed_width[0], 0)}
+    block = ComposedBlock("text")
+    sheet.paragraph(block, ["as", f"‘{TYPEWRITER}f(x)"], sheet.body, align="left")
+    assert block.lines == ["as ‘f(x)"]
+    glyphs = sheet.finish([block]).glyph
+    fonts = glyphs // (len(SIZES) * len(GLYPHS))
+    assert fonts.tolist() == [*[sheet.body.font] * 3, *composer.fixed_width[:1] * 4]
+
+
+def test_words_left_over_keep_their_style(composer):
+    sheet = fresh(composer, 1)
+    sheet.bottom = sheet.y + 1.5 * sheet.body.size * sheet.leading
+    words = [f"{TYPEWRITER}name"] * 400
+    rest = sheet.paragraph(ComposedBlock("text"), words, sheet.body)
+    assert 0 < len(rest) < 400
+    assert all(word == f"{TYPEWRITER}name" for word in rest[1:])
+
+
+def test_line_numbers_belong_to_their_lines_and_go_on(composer):
+    sheet, blocks = fresh(composer, 2), []
+    sheet.code_lines = lambda count: ["if x:", "    y()", "", *["    z()"] * (count - 3)]
+    following = displays.listing(sheet, blocks, 9, 998)
+    numbers = [int(line.split(" ")[0]) for line in blocks[0].lines]
+    assert numbers == list(range(998, following))
+    assert len(numbers) > 3
+    assert any(line.split(" ", 1)[1].startswith("  ") for line in blocks[0].lines)
+
+
+def test_code_display_ends_the_block_around_it(composer):
+    labels = set()
+    for seed in range(20):
+        sheet = fresh(composer, seed)
+        blocks = sheet.finish(handbooks.handbook(sheet, 4500)).blocks
+        for one, two, three in zip(blocks, blocks[1:], blocks[2:], strict=False):
+            if two.label == "code":
+                labels.add((one.label, three.label))
+                assert one.box[3] <= two.box[1] + 12
+                assert two.box[3] <= three.box[1] + 12 or three.label == "page_number"
+    assert {("text", "text"), ("list", "text")} <= labels
+
+
+def test_contents_reach_the_fifth_level(composer):
+    lines = []
+    for seed in range(40):
+        sheet = fresh(composer, seed)
+        lines += [line for block in contents(sheet, 4000) for line in block.lines]
+    assert any(line.split(" ")[0].count(".") == 4 for line in lines)
+
+
+def test_letters_end_with_a_name_far_below_the_greeting(composer):
+    far = beside = 0
+    for seed in range(40):
+        sheet = fresh(composer, seed)
+        blocks = [block for block in letter(sheet, 3000) if block.label == "text"]
+        boxes = [block.box for block in blocks if block.is_seen]
+        gaps = [two[1] - one[3] for one, two in zip(boxes, boxes[1:], strict=False)]
+        far += max(gaps) > 6 * sheet.body.size
+        beside += any(
+            two[0] > one[2] and two[1] < one[3] for one, two in zip(boxes, boxes[1:], strict=False)
+        )
+    assert far > 5
+    assert beside > 5
+
+
+def test_no_lines_are_set_too_small_to_be_read(composer):
+    sheet = fresh(composer, 4)
+    assert sheet.resized(0.1).size >= 18
+    assert sheet.resized(0.1, composer.fixed_width[0]).size >= 18
