@@ -17,6 +17,9 @@ from ocrcli.models.small.training.text_source import TextSource
 _TECHNICAL = 0.32
 """Share of pages that are documentation."""
 
+_FILL = {"prose": 1.0, "technical": 0.88, "mixed": 0.76, "strings": 0.45}
+"""Characters that a token holds in text of a voice, as a share of what it holds in prose."""
+
 
 def _blank(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
     return []
@@ -107,6 +110,8 @@ class Composer:
         kind = rng.random()
         sheet = Sheet(self, rng, width, height, sizes, technical=kind < _TECHNICAL)
         sheet.margins(0.03, 0.16)
+        # What became too long in tokens would be thrown away, and with it every full page.
+        max_characters = int(max_characters * _FILL.get(sheet.voice, 0.83))
         ground = rng.random()
         if ground < 0.04:
             # Tinted paper, or a page of white on dark.

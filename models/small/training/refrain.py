@@ -57,7 +57,8 @@ class Refrain:
 
     def code(self, rng: random.Random, count: int) -> list[str]:
         """Return `count` lines of a program, most of them more than once."""
-        pool, result = list(self._lines), []
+        pool = list(self._lines)
+        result: list[str] = []
         names = [name for line in pool for name in _NAME.findall(line)]
         while pool and len(result) < count:
             start = rng.randrange(len(pool))

@@ -50,6 +50,8 @@ STAGES = {
     "sheets": Stage((((768, 1024), 1.0),), 48, 1216, (12, 28), True, 1.0),
     "pages": Stage(_WHOLE, 48, 2112, (11, 26), True, 1.0, 0.15, 0.125),
     "scans": Stage(_WHOLE, 48, 2112, (12, 26), True, 1.0, 0.6, 0.125),
+    # Small type at the size that pages are read at by default: 7 to 9 pt on A4, set close.
+    "dense": Stage(_WHOLE, 32, 3072, (9, 13), True, 1.0, 0.15, 0.125),
     "small_type": Stage(
         (((1408, 1920), 0.7), ((1920, 1408), 0.1), ((1280, 1792), 0.2)),
         20,
@@ -79,7 +81,13 @@ STAGES = {
         True,
         0.0,
         turned=0.125,
-        mixture=(("pages", 0.4), ("scans", 0.3), ("small_type", 0.2), ("tiny", 0.1)),
+        mixture=(
+            ("pages", 0.38),
+            ("dense", 0.18),
+            ("scans", 0.2),
+            ("small_type", 0.15),
+            ("tiny", 0.09),
+        ),
     ),
 }
 
