@@ -155,7 +155,8 @@ def measure(
     rise = None
     if raised:
         rise = np.zeros(len(letter), np.int64)
-        small = size_near(0.62 * style.size)
+        # Smaller digits could not be read.
+        small = size_near(max(0.62 * style.size, 15))
         for index, skip in raised.items():
             size[start[index] + skip : start[index + 1]] = small
             rise[start[index] + skip : start[index + 1]] = round(0.36 * style.size)
