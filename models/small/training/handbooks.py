@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ocrcli.models.small.training import displays, parts
+from ocrcli.models.small.training.casting import plays
 from ocrcli.models.small.training.composed import ComposedBlock
 from ocrcli.models.small.training.facts import letters, roman
 from ocrcli.models.small.training.sheet import Sheet
@@ -261,7 +262,7 @@ class _Handbook:
 
     def _name(self, mark: str) -> list[str]:
         sheet = self.sheet
-        return sheet.plays(mark, sheet.composer.text.code_run(sheet.rng).split(" ")[:4])
+        return plays(mark, sheet.composer.text.code_run(sheet.rng).split(" ")[:4])
 
 
 def _header(sheet: Sheet, blocks: Blocks) -> None:

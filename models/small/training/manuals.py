@@ -3,6 +3,7 @@
 import random
 
 from ocrcli.models.small.training import parts
+from ocrcli.models.small.training.casting import plays
 from ocrcli.models.small.training.composed import ComposedBlock, Type
 from ocrcli.models.small.training.facts import code_word, letters
 from ocrcli.models.small.training.sheet import Sheet
@@ -126,7 +127,7 @@ class _Index:
         numbers = sorted(rng.randrange(1, 400) for _ in range(rng.randrange(1, 4)))
         entry = [*words[:-1], words[-1] + ",", *(f"{n}," for n in numbers[:-1])]
         if rng.random() < 0.4:
-            entry[: len(words)] = sheet.plays(TYPEWRITER, entry[: len(words)])
+            entry[: len(words)] = plays(TYPEWRITER, entry[: len(words)])
         inset = rng.choice([0.0, 0.0, 0.0, 1.2]) * self._style.size
         sheet.left += inset
         sheet.paragraph(block, [*entry, str(numbers[-1])], self._style, 120, align="left")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, SIZES
+from ocrcli.models.small.training.canvas import Canvas
+from ocrcli.models.small.training.casting import cast, with_runs
 from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import (
     CANVAS_SCALE,
     ComposedBlock,
-    ComposedPage,
     Type,
     size_near,
 )
 from ocrcli.models.small.training.typeset import (
     BOLD,
-    PLAIN,
     SLANTED,
     TYPEWRITER,
     Measured,
@@ -35,11 +35,10 @@ _SMALLEST = 19
 _REPEATING = 0.12
 """Share of pages that are written in a few words, over and over."""
 
-_BOLD = ("-bold.ttf", "-bold.otf", "-semibold.ttf", "-semibold.otf")
 _LIGATURE_CODES = [GLYPH_INDEX[glyph] for glyph in LIGATURES]
 
 
-class Sheet:
+class Sheet(Canvas):
     """A page being filled; `left`, `right`, `top`, `bottom` and `y` are the frame in use."""
 
     def __init__(
@@ -61,6 +60,7 @@ class Sheet:
             sizes: Smallest and largest em size of body text, in page pixels.
             technical: Whether the page is documentation.
         """
+        super().__init__()
         self.composer, self.rng = composer, rng
         self.width, self.height = width * CANVAS_SCALE, height * CANVAS_SCALE
         low, high = (size * CANVAS_SCALE for size in sizes)
@@ -86,14 +86,10 @@ class Sheet:
         self.refrain = None
         if rng.random() < _REPEATING:
             self.refrain = composer.text.refrain(rng, self.voice)
-        self.cast = self._cast(font)
+        self.cast = cast(composer, rng, font)
+        self.em = self.body.size / CANVAS_SCALE
         self.left, self.right, self.top, self.bottom = 0.0, self.width * 1.0, 0.0, self.height * 1.0
         self.y = 0.0
-        self._glyphs: list[np.ndarray] = []
-        self._xs: list[np.ndarray] = []
-        self._ys: list[np.ndarray] = []
-        self._fills: list[tuple[float, float, float, float, float]] = []
-        self._figures: list[tuple[int, int, int, int, int]] = []
 
     def style(self, font: int, size_index: int) -> Type:
         """Return `font` at a size, with spacing drawn anew."""
@@ -124,7 +120,9 @@ class Sheet:
             words = self.refrain.paragraph(self.rng)
         else:
             words = self.composer.text.paragraph(self.rng, self.voice, marked)
-        return self._with_runs(words) if marked and self.technical else words
+        if marked and self.technical:
+            return with_runs(self.rng, self.composer.text, words)
+        return words
 
     def title_words(self, numbered: bool = True) -> list[str]:
         """Return the few words of a heading, `numbered`: with a number before it now and then."""
@@ -137,10 +135,6 @@ class Sheet:
         if self.refrain and self.rng.random() < 0.9:
             return self.refrain.code(self.rng, count)
         return self.composer.text.code(self.rng, count)
-
-    def plays(self, mark: str, words: Sequence[str]) -> list[str]:
-        """Return `words` with a style mark, for `paragraph`."""
-        return [mark + word for word in words]
 
     def cast_of(self, style: str) -> Type:
         """Return the type of the page's "bold", "slanted" or "typewriter" runs."""
@@ -168,30 +162,6 @@ class Sheet:
     def gap(self) -> None:
         """Leave the space between two paragraphs."""
         self.y += self.paragraph_gap * self.body.size
-
-    def fill(self, left: float, top: float, right: float, bottom: float, ink: float) -> None:
-        """Draw a rectangle of darkness `ink`, 0 to 1."""
-        # Sixty-fourths add up without rounding, whatever their order.
-        self._fills.append((left, top, right, bottom, round(ink * 64) / 64))
-
-    def rule(self, left: float, right: float, y: float, thick: float, ink: float = 1.0) -> None:
-        """Draw a horizontal line whose upper edge is at `y`."""
-        self.fill(left, y, right, y + max(1.0, thick), ink)
-
-    def upright(self, x: float, top: float, bottom: float, thick: float, ink: float = 1.0) -> None:
-        """Draw a vertical line whose left edge is at `x`."""
-        self.fill(x, top, x + max(1.0, thick), bottom, ink)
-
-    def frame(self, left: float, top: float, right: float, bottom: float, thick: float) -> None:
-        """Draw the four sides of a rectangle, from the inside."""
-        self.rule(left, right, top, thick)
-        self.rule(left, right, bottom - thick, thick)
-        self.upright(left, top + thick, bottom - thick, thick)
-        self.upright(right - thick, top + thick, bottom - thick, thick)
-
-    def figure(self, left: float, top: float, right: float, bottom: float, texture: int) -> None:
-        """Draw a textured rectangle; rectangles must not overlap."""
-        self._figures.append((round(left), round(top), round(right), round(bottom), texture))
 
     def paragraph(
         self,
@@ -294,9 +264,8 @@ class Sheet:
         self, style: Type, start: float, distance: float, count: int, baseline: float
     ) -> None:
         """Draw `count` dots from `start`; they are no part of any block's text."""
-        self._glyphs.append(np.full(count, flat_index(style, "."), np.int64))
-        self._xs.append(np.rint(start + distance * np.arange(count)))
-        self._ys.append(np.full(count, round(baseline), np.int64))
+        xs = start + distance * np.arange(count)
+        self.glyphs(np.full(count, flat_index(style, ".")), xs, np.full(count, round(baseline)))
 
     def width_of(self, text: str, style: Type) -> float:
         """Return the width of `text` in one line; 0 when the font lacks a character."""
@@ -331,15 +300,12 @@ class Sheet:
         ys = np.full(last - first, round(baseline), np.int64)
         if measured.rise is not None:
             ys -= measured.rise[first:last]
-        self._glyphs.append(measured.glyph[first:last])
-        self._xs.append(np.rint(xs))
-        self._ys.append(ys)
+        self.glyphs(measured.glyph[first:last], xs, ys)
         words = end - index - (0 if tail else 1)
         right = x + float(measured.before[last] - measured.before[first]) + gap * words
         if tail:
-            self._glyphs.append(np.array([flat_index(style, "-")]))
-            self._xs.append(np.array([round(right)]))
-            self._ys.append(np.array([round(baseline)]))
+            hyphen = np.array([flat_index(style, "-")])
+            self.glyphs(hyphen, np.array([right]), np.array([round(baseline)]))
             right += self._hyphen_width(style)
         return right
 
@@ -347,52 +313,6 @@ class Sheet:
         """Return the natural width of a blank."""
         space = float(self.composer.atlas.advance[style.font, GLYPH_INDEX[" "]])
         return (space + style.tracking) * style.size
-
-    def finish(self, blocks: list[ComposedBlock]) -> ComposedPage:
-        """Return the composed page."""
-        none = np.zeros(0, np.int64)
-        return ComposedPage(
-            glyph=np.concatenate(self._glyphs) if self._glyphs else none,
-            x=np.concatenate(self._xs).astype(np.int32) if self._xs else none.astype(np.int32),
-            y=np.concatenate(self._ys).astype(np.int32) if self._ys else none.astype(np.int32),
-            fills=np.array(self._fills, np.float32).reshape(-1, 5),
-            figures=np.array(self._figures, np.int64).reshape(-1, 5),
-            blocks=[block for block in blocks if block.is_seen],
-            em=self.body.size / CANVAS_SCALE,
-        )
-
-    def _cast(self, font: int) -> dict[str, tuple[int, int]]:
-        """Return the fonts that play the styles of a page whose text is set in `font`."""
-        rng, names = self.rng, self.composer.atlas.names
-        family = self.composer.family_of(font)
-        bold = [one for one in family if names[one].lower().endswith(_BOLD)]
-        slanted = [one for one in family if "italic" in names[one].lower()]
-        cast = {BOLD: (rng.choice(bold or family), 0), SLANTED: (rng.choice(slanted or family), 0)}
-        if self.composer.fixed_width:
-            cast[TYPEWRITER] = (self.composer.fixed_beside(rng, font), rng.choice([0, 0, -1]))
-        return cast
-
-    def _with_runs(self, words: list[str]) -> list[str]:
-        """Return words with names in typewriter and other styles put between them."""
-        rng = self.rng
-        if not words or any(word[:1] in (TYPEWRITER, SLANTED, BOLD) for word in words):
-            return words
-        words = list(words)
-        for _ in range(rng.choice([0, 0, 1, 2, 3, 5])):
-            place, kind = rng.randrange(len(words) + 1), rng.random()
-            if kind < 0.25:
-                # A word of the sentence, which then is there once in each style.
-                place = min(place, len(words) - 1)
-                words[place] = rng.choice([TYPEWRITER, SLANTED, BOLD]) + words[place]
-                continue
-            run = self.plays(TYPEWRITER, self.composer.text.code_run(rng).split(" "))
-            if kind < 0.5:
-                opening, closing = rng.choice([("‘", "’"), ("‘", "’"), ("“", "”"), ("'", "'")])
-                run[0], run[-1] = opening + run[0], run[-1] + PLAIN + closing
-            if rng.random() < 0.2:
-                run[-1] += (PLAIN if PLAIN not in run[-1] else "") + rng.choice(",.;:)")
-            words[place:place] = run
-        return words
 
     def _ascent(self, style: Type) -> float:
         return float(self.composer.atlas.vertical[style.font][0] * style.size)
