@@ -20,6 +20,20 @@ _TECHNICAL = 0.32
 _FILL = {"prose": 1.0, "technical": 0.88, "mixed": 0.76, "strings": 0.45}
 """Characters that a token holds in text of a voice, as a share of what it holds in prose."""
 
+_USUAL_FAMILIES = (
+    "cmuserif",
+    "latinmodernroman",
+    "nimbusroman",
+    "nimbussans",
+    "texgyretermes",
+    "texgyreheros",
+    "texgyrepagella",
+    "liberationserif",
+    "liberationsans",
+    "dejavusans",
+    "dejavuserif",
+)
+
 
 def _blank(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
     return []
@@ -132,11 +146,16 @@ class Composer:
             return rng.randrange(len(self.atlas.names))
         return rng.choice(self._families[rng.choice(self._family_names)])
 
-    def upright(self, font: int) -> int:
-        """Return the regular style of a font's family, or the font where there is none."""
-        family = self.family_of(font)
-        regular = [one for one in family if "-regular" in self.atlas.names[one].lower()]
-        return regular[0] if regular else font
+    def documentation_font(self, rng: random.Random) -> int:
+        """Return a font, mostly regular and often one that TeX, FOP or browsers set by default."""
+        font = self.any_font(rng)
+        usual = [name for name in _USUAL_FAMILIES if name in self._families]
+        if usual and rng.random() < 0.4:
+            font = rng.choice(self._families[rng.choice(usual)])
+        regular = [
+            one for one in self.family_of(font) if "-regular" in self.atlas.names[one].lower()
+        ]
+        return regular[0] if regular and rng.random() < 0.8 else font
 
     def fixed_beside(self, rng: random.Random, font: int) -> int:
         """Return a fixed-width font, often of the same maker as `font`."""

@@ -65,9 +65,7 @@ class Sheet(Canvas):
         self.width, self.height = width * CANVAS_SCALE, height * CANVAS_SCALE
         low, high = (size * CANVAS_SCALE for size in sizes)
         fitting = [index for index, size in enumerate(SIZES) if low <= size <= high]
-        font = composer.any_font(rng)
-        if technical and rng.random() < 0.8:
-            font = composer.upright(font)
+        font = composer.documentation_font(rng) if technical else composer.any_font(rng)
         self.body = self.style(font, rng.choice(fitting))
         self.leading = rng.uniform(1.05, 1.7)
         self.justify = rng.random() < 0.5

@@ -257,6 +257,13 @@ def test_letters_end_with_a_name_far_below_the_greeting(composer):
     assert beside > 5
 
 
+def test_documentation_is_mostly_set_in_regular_fonts(composer):
+    rng = random.Random(0)
+    fonts = [composer.atlas.names[composer.documentation_font(rng)] for _ in range(300)]
+    assert sum("Regular" in font for font in fonts) > 240
+    assert any("Bold" in font for font in fonts)
+
+
 def test_no_lines_are_set_too_small_to_be_read(composer):
     sheet = fresh(composer, 4)
     assert sheet.resized(0.1).size >= 18
