@@ -106,7 +106,7 @@ def blank_page(facts: PageFacts) -> Page:
     if 0 < facts.dpi < _ILLEGIBLE_DPI:
         detail = "the page is too large to tell whether it is blank"
         doubts.append(Notice("illegible_size", detail))
-    doubtful = bool(doubts) or _is_damaged(facts)
+    doubtful = bool(doubts) or is_damaged(facts)
     return Page(
         page_number=facts.page_number,
         status=PageStatus.SUSPECT if doubtful else PageStatus.BLANK,
@@ -210,7 +210,7 @@ def layer_page(image: PageImage, choice: TextLayer, style: TextStyle) -> Page | 
     facts = image.facts
     page = Page(
         facts.page_number,
-        PageStatus.SUSPECT if _is_damaged(facts) else PageStatus.OK,
+        PageStatus.SUSPECT if is_damaged(facts) else PageStatus.OK,
         markup=image.layer.markup,
         facts=facts,
         warnings=facts.warnings,
@@ -282,10 +282,10 @@ def _verdict(
         return PageStatus.EMPTY, [*dropped, Notice("empty", detail)]
     doubts = dropped + _doubts(facts, text, parsed.text_trace)
     doubts += _unread(facts, parsed.blocks, result.rotation)
-    return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
+    return (PageStatus.SUSPECT if doubts or is_damaged(facts) else PageStatus.OK), doubts
 
 
-def _is_damaged(facts: PageFacts) -> bool:
+def is_damaged(facts: PageFacts) -> bool:
     """Return whether content of the page was lost before anyone read it."""
     return any(notice.code == "damaged_content" for notice in facts.warnings)
 
