@@ -74,13 +74,11 @@ class Band:
         image: The band with its margins; its facts speak of the band alone.
         top_pt: Where it begins on the page, in points from the page's top; its margin included.
         overlap_pt: Height that it shares with the band before, in points; 0 if cut between lines.
-        smaller: Returns the same picture a tenth smaller, for a second reading.
     """
 
     image: PageImage
     top_pt: float
     overlap_pt: float
-    smaller: Callable[[], PageImage]
 
 
 Bands = Callable[[], Iterator[Band | PageFailure]]

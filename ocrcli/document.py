@@ -5,6 +5,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -146,6 +148,7 @@ class PageImage:
         deadline: When to give the page up, in seconds of `time.monotonic`, or None.
         layer: Text that the page carries, where it was looked for.
         bands: Draws a very long page in bands, which are read in its place; None for other pages.
+        redraw: Draws the page again, so many tenths smaller; None where nobody can.
     """
 
     pixels: "NDArray[np.uint8]"
@@ -153,6 +156,7 @@ class PageImage:
     deadline: float | None = None
     layer: "Layer | None" = None
     bands: "Bands | None" = None
+    redraw: "Callable[[int], PageImage | PageFailure] | None" = None
 
     @property
     def page_number(self) -> int:

@@ -183,7 +183,7 @@ class _BandOf:
         """Hand the band's record to its page; read it again where that is worth it."""
         attempts = 1
         if second is not None:
-            result, attempts = second(result, self.band.smaller)
+            result, attempts = second(result, self.band.image.redraw)
         record = finished_page(self.band.image.facts, result, attempts, style)
         self.page.add(self.band, record)
 

@@ -85,8 +85,7 @@ class Pages:
 
     def smaller(self, page_number: int) -> PageImage | PageFailure:
         """Return a page once more, drawn a tenth smaller than usual."""
-        size = self._size.smaller()
-        return self._load(page_number, time.perf_counter(), size)
+        return self._redrawn(page_number, 1)
 
     def _banded(self, facts: PageFacts) -> tuple[PageFacts, Banding | None]:
         """Return how a page is cut, None if it is read as a whole, and what is known better now."""
@@ -111,6 +110,12 @@ class Pages:
                 started = time.perf_counter()
         except (PdfPageError, PictureError) as error:
             yield PageFailure(PageFacts(page_number), str(error))
+
+    def _redrawn(self, page_number: int, tenths: int) -> PageImage | PageFailure:
+        size = self._size
+        for _ in range(tenths):
+            size = size.smaller()
+        return self._load(page_number, time.perf_counter(), size)
 
     def _load(
         self, page_number: int, started: float, size: PageSize | None = None
@@ -152,6 +157,7 @@ class Pages:
             ),
             layer=layer,
             bands=None if plan is None else partial(self._bands, page_number, plan),
+            redraw=partial(self._redrawn, page_number),
         )
 
     @property
@@ -309,10 +315,10 @@ def _band(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Band
         ),
     )
 
-    def smaller() -> PageImage:
-        return replace(
-            image, pixels=resample(Image.fromarray(pixels), width * 9 // 10, height * 9 // 10)
-        )
+    def redraw(tenths: int) -> PageImage:
+        share = 0.9**tenths
+        across, down = max(1, int(width * share)), max(1, int(height * share))
+        return replace(image, pixels=resample(Image.fromarray(pixels), across, down))
 
     top = (piece.first_row - MARGIN_ROWS) * points
-    return Band(image, top, piece.overlap * points, smaller)
+    return Band(replace(image, redraw=redraw), top, piece.overlap * points)

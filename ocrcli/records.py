@@ -158,6 +158,7 @@ def finished_page(
     """
     if result.finish in ("error", "timeout"):
         message = result.error or "the model failed on this page"
+        facts = replace(facts, warnings=(*facts.warnings, *result.notices))
         return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
     style = style or TextStyle()
     markup = result.markup
@@ -177,7 +178,7 @@ def finished_page(
     status, doubts = _verdict(facts, result, parsed, dropped)
     # Where nothing was read, nobody can tell which way up the page lies.
     rotation = result.rotation if parsed.blocks else 0
-    notices = (*_turned(rotation), *_second_look(attempts))
+    notices = (*result.notices, *_turned(rotation), *_second_look(attempts))
     return Page(
         page_number=facts.page_number,
         status=status,

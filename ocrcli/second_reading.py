@@ -38,17 +38,20 @@ class SecondReading:
         self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
 
     def __call__(
-        self, first: "PageResult", smaller: Callable[[], PageImage] | None = None
+        self,
+        first: "PageResult",
+        redraw: Callable[[int], PageImage | PageFailure] | None = None,
     ) -> "tuple[PageResult, int]":
         """Return the better result of a page, and how often it was read.
 
         Args:
             first: What came out of the first reading.
-            smaller: Returns what was read, drawn smaller; None for the page of the result.
+            redraw: Draws what was read again, so many tenths smaller; None for the page of the
+                result.
         """
         if first.finish not in _WORTH_IT:
             return first, 1
-        page = self._pages.smaller(first.page_number) if smaller is None else smaller()
+        page = redraw(1) if redraw else self._pages.smaller(first.page_number)
         if isinstance(page, PageFailure):
             return first, 1
         if self._timeout is not None:
