@@ -22,8 +22,9 @@ from ocrcli.interruption import shielded
 from ocrcli.manifest import Entry
 from ocrcli.options import Options
 from ocrcli.outputs import output_sha256
+from ocrcli.page_reading import Reading
 from ocrcli.pages import Pages, open_pages
-from ocrcli.pipeline import Observer, Reading, Transcript, transcribe_document
+from ocrcli.pipeline import Observer, Transcript, transcribe_document
 from ocrcli.recogniser import Recogniser
 from ocrcli.resumption import Resumption
 from ocrcli.sinks import new_sink

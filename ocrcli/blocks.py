@@ -6,7 +6,7 @@ box, never its text, and leaves a warning.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ocrcli.confidence import TokenTrace
@@ -101,7 +101,7 @@ def parse_markup(
         tokens = trace.part(start + text_start if block.text else start, end)
         if block.text:
             text_trace += tokens
-        bbox = block.box and _to_points(block.box, width_pt, height_pt, rotation)
+        bbox = block.box and to_points(block.box, width_pt, height_pt, rotation)
         blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence))
     return ParsedPage(tuple(blocks), _once(found), text_trace)
 
@@ -123,6 +123,23 @@ def without_text(markup: str) -> str:
             if block is not None and not block.text:
                 kept.append(f"{_DET}{markup[start : start + text_start]}")
     return "\n".join(kept)
+
+
+def markup_of(blocks: Iterable[Block]) -> str:
+    r"""Return markup that `parse_markup` makes the same blocks of, but for fractions of boxes.
+
+    Args:
+        blocks: Blocks in reading order.
+
+    Example:
+        >>> markup_of([Block(BlockType.TITLE, "Hello", (0, 0, 999, 99.4))])
+        '<|det|>title [0, 0, 999, 99]<|/det|>Hello'
+    """
+    pieces = []
+    for block in blocks:
+        box = "" if block.box is None else f" [{', '.join(str(round(v)) for v in block.box)}]"
+        pieces.append(f"{_DET}{block.type}{box}<|/det|>{block.html or block.text}")
+    return "\n".join(pieces)
 
 
 def _pieces(markup: str) -> Iterator[tuple[int, int]]:
@@ -213,9 +230,15 @@ def _box(numbers: list[int], found: list[Notice]) -> tuple[int, int, int, int]:
     return box
 
 
-def _to_points(
-    box: tuple[int, int, int, int], width_pt: float, height_pt: float, rotation: int
-) -> Box:
+def to_points(box: Box, width_pt: float, height_pt: float, rotation: int) -> Box:
+    """Return a place on the displayed page in points.
+
+    Args:
+        box: The place on the upright page, in thousandths.
+        width_pt: Width of the page as displayed.
+        height_pt: Height of the page as displayed.
+        rotation: Degrees clockwise by which the page was turned to be upright.
+    """
     across, down = width_pt / MAX_COORDINATE, height_pt / MAX_COORDINATE
     left, top, right, bottom = as_displayed(box, MAX_COORDINATE, MAX_COORDINATE, rotation)
     return (

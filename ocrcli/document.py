@@ -5,9 +5,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from ocrcli.bands import Bands
     from ocrcli.ink import InkMap
     from ocrcli.text_layer import Layer
 
@@ -144,12 +147,16 @@ class PageImage:
         facts: What else is known of the page.
         deadline: When to give the page up, in seconds of `time.monotonic`, or None.
         layer: Text that the page carries, where it was looked for.
+        bands: Draws a very long page in bands, which are read in its place; None for other pages.
+        redraw: Draws the page again, so many tenths smaller; None where nobody can.
     """
 
     pixels: "NDArray[np.uint8]"
     facts: PageFacts
     deadline: float | None = None
     layer: "Layer | None" = None
+    bands: "Bands | None" = None
+    redraw: "Callable[[int], PageImage | PageFailure] | None" = None
 
     @property
     def page_number(self) -> int:
@@ -189,8 +196,8 @@ class Block:
     Attributes:
         type: What it is.
         text: Its text, lines as printed; cells of a table are separated by tabs.
-        box: Place on the page as it was read, upright, in thousandths, integers 0 to 999, or None
-            when unknown.
+        box: Place on the page as it was read, upright, in thousandths, 0 to 999, or None when
+            unknown. Integers but for pages that were read in bands.
         bbox: The same place in points of the page as displayed, or None.
         html: The markup of a table, or None.
         confidence: Token probabilities of its text, or of its header where it has none; None if no
@@ -199,7 +206,7 @@ class Block:
 
     type: BlockType
     text: str
-    box: tuple[int, int, int, int] | None = None
+    box: Box | None = None
     bbox: Box | None = None
     html: str | None = None
     confidence: "Confidence | None" = None

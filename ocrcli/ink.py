@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ocrcli.document import Box
+
 _CELL = 16
 # Ink differs from the paper by six times the paper's own grain, within these bounds: pale print on
 # clean paper counts, the grain of a scan does not.
@@ -37,7 +39,7 @@ class InkMap:
         """Pixels of ink on the whole page."""
         return int(self.counts.sum())
 
-    def outside(self, boxes: Iterable[tuple[int, int, int, int]]) -> int:
+    def outside(self, boxes: Iterable[Box]) -> int:
         """Return the pixels of ink that lie in none of the boxes.
 
         A box covers every cell it touches and the cells next to those: boxes are drawn by a model,
@@ -54,12 +56,26 @@ class InkMap:
         return int(left_over.sum())
 
 
-def _cells(low: int, high: int, size: int) -> tuple[int, int]:
-    return max(0, low * size // 999 // _CELL - 1), high * size // 999 // _CELL + 1
+def _cells(low: float, high: float, size: int) -> tuple[int, int]:
+    return max(0, int(low * size // 999) // _CELL - 1), int(high * size // 999) // _CELL + 1
 
 
 def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
-    """Return where a page differs clearly from its paper.
+    """Return where a page differs clearly from its paper, and how much.
+
+    Args:
+        pixels: Grey values 0 (black) to 255 (white), uint8 [height, width].
+    """
+    height, width = pixels.shape
+    ink = ink_quads(pixels)
+    side = _CELL // 2
+    whole = np.pad(ink, ((0, -ink.shape[0] % side), (0, -ink.shape[1] % side)))
+    cells = whole.reshape(whole.shape[0] // side, side, whole.shape[1] // side, side)
+    return InkMap(4 * cells.sum((1, 3), dtype=np.int32), height, width)
+
+
+def ink_quads(pixels: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return which squares of two by two pixels are ink, bool [height / 2, width / 2], rounded up.
 
     The paper is the most central grey value. Pixels are judged four at a time, which keeps the
     grain of a scan from counting as ink.
@@ -72,8 +88,4 @@ def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
     quads = (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) // 4
     distance = np.abs(quads - int(np.median(quads)))
     grain = _NORMAL * float(np.median(distance))
-    ink = distance > min(max(_GRAINS * grain, _LEAST_CONTRAST), _MOST_CONTRAST)
-    side = _CELL // 2
-    whole = np.pad(ink, ((0, -ink.shape[0] % side), (0, -ink.shape[1] % side)))
-    cells = whole.reshape(whole.shape[0] // side, side, whole.shape[1] // side, side)
-    return InkMap(4 * cells.sum((1, 3), dtype=np.int32), height, width)
+    return distance > min(max(_GRAINS * grain, _LEAST_CONTRAST), _MOST_CONTRAST)

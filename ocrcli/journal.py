@@ -5,12 +5,14 @@ A run that is killed loses at most the pages in flight: the next one takes the o
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, Any
 
+from ocrcli.blocks import to_points
 from ocrcli.document import (
+    Box,
     Confidence,
     Notice,
     Page,
@@ -23,7 +25,7 @@ from ocrcli.outputs import output_sha256, short_name, unwritable
 from ocrcli.records import styled_page
 from ocrcli.textstyle import TextStyle
 
-SCHEMA = "ocrcli-journal/1"
+SCHEMA = "ocrcli-journal/2"
 """Name and version of the journal's format."""
 
 
@@ -188,6 +190,8 @@ def _fields(page: Page) -> dict[str, object]:
         "block_confidence": [
             block.confidence and asdict(block.confidence) for block in page.blocks
         ],
+        # Those of a page that was read in bands are finer than its markup can say.
+        "block_box": [block.box for block in page.blocks],
         "attempts": page.attempts,
         "rotation": page.rotation,
         "mode": page.mode,
@@ -212,11 +216,24 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
     )
     page = styled_page(page, style)
     kept = map(_confidence, fields["block_confidence"])
+    boxes = map(_box, fields["block_box"])
     blocks = tuple(
-        replace(block, confidence=confidence)
-        for block, confidence in zip(page.blocks, kept, strict=True)
+        replace(
+            block,
+            box=box,
+            bbox=box and to_points(box, page.facts.width_pt, page.facts.height_pt, page.rotation),
+            confidence=confidence,
+        )
+        for block, box, confidence in zip(page.blocks, boxes, kept, strict=True)
     )
     return replace(page, blocks=blocks)
+
+
+def _box(numbers: Sequence[float] | None) -> Box | None:
+    if numbers is None:
+        return None
+    left, top, right, bottom = numbers
+    return left, top, right, bottom
 
 
 def _confidence(fields: Mapping[str, float] | None) -> Confidence | None:

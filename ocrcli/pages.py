@@ -1,15 +1,15 @@
 """Files to page images, one page at a time.
 
-Only this module reads PDFs; it shares its knowledge of PyMuPDF with the writer of searchable ones.
 A page that cannot be turned into a picture becomes a record of its own: as many records come out as
 pages were asked for.
 """
 
 import hashlib
 import os
-import re
 import time
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -18,33 +18,22 @@ import numpy as np
 import pymupdf
 from PIL import Image
 
+from ocrcli.bands import MARGIN_ROWS, Band, Banding, Piece, banding, pieces, with_margins
 from ocrcli.document import Notice, PageFacts, PageFailure, PageImage, Source
-from ocrcli.errors import DamagedError, EncryptedError, InputError
+from ocrcli.errors import InputError
 from ocrcli.file_type import file_type
 from ocrcli.ink import ink_map
 from ocrcli.options import FileOptions, PageSelection
+from ocrcli.pdf_file import PdfFile, PdfPageError
 from ocrcli.pictures import PictureError, PictureFile
-from ocrcli.raster import PageSize, Pixels, dark_on_light, overview_of
-from ocrcli.text_layer import Layer, read_layer
+from ocrcli.raster import Grey, PageSize, Pixels, dark_on_light, overview_of, resample
+from ocrcli.text_layer import Layer
 
 LOW_DPI = 90.0
 """Below this resolution small print is lost, and the page says so."""
 
+_INVERTED = Notice("inverted", "light text on a dark page was inverted")
 _POINTS_PER_INCH = 72.0
-_MAX_DECODED_BYTES = 2 << 30
-_MAX_WHOLE_DECODED_BYTES = 512 << 20
-_WHOLE_IMAGE_FILTERS = ("JPXDecode", "JBIG2Decode")
-# Complaints about what changes the look of a page at most, but loses none of its content.
-_HARMLESS = re.compile(
-    r"font|glyph|cmap|encoding|icc|profile|colou?r ?space|blending|output intent|optional content"
-    r"|actualtext|annot|link|outline|struct|metadata|version|incorrect data check",
-    re.IGNORECASE,
-)
-_PDF_ERRORS = (RuntimeError, ValueError, OSError, MemoryError, pymupdf.mupdf.FzErrorBase)
-
-
-class _PageError(Exception):
-    """A page that cannot be drawn; the message says why."""
 
 
 class _PageFile(Protocol):
@@ -53,7 +42,15 @@ class _PageFile(Protocol):
 
     def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, Layer | None]: ...
 
+    def detail(self, facts: PageFacts) -> tuple[float, float]: ...
+
+    def rows(self, page_number: int, plan: Banding) -> "_Rows": ...
+
     def close(self) -> None: ...
+
+
+_Rows = Callable[[int, int], Grey]
+"""Draws some rows of a very long page, given the first one and their number."""
 
 
 class Pages:
@@ -88,7 +85,36 @@ class Pages:
 
     def smaller(self, page_number: int) -> PageImage | PageFailure:
         """Return a page once more, drawn a tenth smaller than usual."""
-        size = self._size.smaller()
+        return self._redrawn(page_number, 1)
+
+    def _banded(self, facts: PageFacts) -> tuple[PageFacts, Banding | None]:
+        """Return how a page is cut, None if it is read as a whole, and what is known better now."""
+        width, height = facts.width_pt / _POINTS_PER_INCH, facts.height_pt / _POINTS_PER_INCH
+        # Most pages are ruled out by their shape, without another look at the file.
+        if banding(width, height, self._size) is None:
+            return facts, None
+        try:
+            width_pt, sharpest = self._file.detail(facts)
+        except PictureError:
+            return facts, None
+        plan = banding(width_pt / _POINTS_PER_INCH, height, self._size, sharpest)
+        if plan is None:
+            return facts, None
+        return replace(facts, width_pt=width_pt, dpi=plan.dpi), plan
+
+    def _bands(self, page_number: int, plan: Banding) -> Iterator[Band | PageFailure]:
+        started = time.perf_counter()
+        try:
+            for piece in pieces(self._file.rows(page_number, plan), plan):
+                yield _band(page_number, piece, plan, time.perf_counter() - started)
+                started = time.perf_counter()
+        except (PdfPageError, PictureError) as error:
+            yield PageFailure(PageFacts(page_number), str(error))
+
+    def _redrawn(self, page_number: int, tenths: int) -> PageImage | PageFailure:
+        size = self._size
+        for _ in range(tenths):
+            size = size.smaller()
         return self._load(page_number, time.perf_counter(), size)
 
     def _load(
@@ -96,7 +122,7 @@ class Pages:
     ) -> PageImage | PageFailure:
         try:
             drawn, facts, layer = self._file.draw(page_number, size or self._size)
-        except (_PageError, PictureError) as error:
+        except (PdfPageError, PictureError) as error:
             return PageFailure(PageFacts(page_number), str(error))
         # Large models have seen light text on dark paper; they get the page as it is.
         upright, was_inverted = dark_on_light(overview_of(drawn) if self._size.color else drawn)
@@ -105,9 +131,13 @@ class Pages:
         was_inverted = was_inverted and not self._size.color
         height, width = pixels.shape[:2]
         notices = list(facts.warnings)
-        if was_inverted:
-            notices.append(Notice("inverted", "light text on a dark page was inverted"))
-        if 0 < facts.dpi < LOW_DPI:
+        facts, plan = self._banded(facts)
+        is_reduced = True
+        if plan is not None:
+            height, width, is_reduced = plan.total_rows, plan.columns, plan.is_reduced
+        elif was_inverted:
+            notices.append(_INVERTED)
+        if 0 < facts.dpi < LOW_DPI and is_reduced:
             notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.3g} dpi"))
         return PageImage(
             pixels,
@@ -126,16 +156,18 @@ class Pages:
                 seconds=time.perf_counter() - started,
             ),
             layer=layer,
+            bands=None if plan is None else partial(self._bands, page_number, plan),
+            redraw=partial(self._redrawn, page_number),
         )
 
     @property
     def is_pdf(self) -> bool:
         """Whether the file is a PDF."""
-        return isinstance(self._file, _PdfFile)
+        return isinstance(self._file, PdfFile)
 
     def pdf_copy(self) -> pymupdf.Document:
         """Return the PDF opened once more, to be changed and saved under another name."""
-        assert isinstance(self._file, _PdfFile), "only PDFs can be copied as such"
+        assert isinstance(self._file, PdfFile), "only PDFs can be copied as such"
         return self._file.reopen()
 
     def picture(self, page_number: int) -> Image.Image:
@@ -195,7 +227,7 @@ def open_pages(
     try:
         opened: _PageFile
         if file_type(path, name) == "pdf":
-            opened = _PdfFile(path, name, password, with_text=files.with_text)
+            opened = PdfFile(path, name, password, with_text=files.with_text)
         else:
             opened = _Pictures(path, name, files)
         sha256 = _sha256(path)
@@ -232,6 +264,28 @@ class _Pictures:
         )
         return pixels, facts, None
 
+    def detail(self, facts: PageFacts) -> tuple[float, float]:
+        whole = self._file.upright(facts.page_number - 1)
+        # The width known so far was rounded to a pixel of the page drawn small.
+        exact = facts.height_pt * whole.width / whole.height
+        is_square = abs(exact - facts.width_pt) <= _POINTS_PER_INCH / facts.dpi
+        width_pt = exact if is_square else facts.width_pt
+        sharpest = min(whole.width / width_pt, whole.height / facts.height_pt)
+        return width_pt, sharpest * _POINTS_PER_INCH
+
+    def rows(self, page_number: int, plan: Banding) -> _Rows:
+        whole = self._file.upright(page_number - 1)
+        scale = whole.height / plan.total_rows
+
+        def draw(first: int, rows: int) -> Grey:
+            box = (0, first * scale, whole.width, min((first + rows) * scale, whole.height))
+            if (plan.columns, plan.total_rows) == whole.size:
+                return np.array(whole.crop((0, first, whole.width, first + rows)))
+            filter_ = Image.Resampling.LANCZOS
+            return np.array(whole.resize((plan.columns, rows), filter_, box), np.uint8)
+
+        return draw
+
     def original(self, page_number: int) -> Image.Image:
         return self._file.original(page_number - 1)
 
@@ -239,157 +293,32 @@ class _Pictures:
         self._file.close()
 
 
-class _PdfFile:
-    """An opened PDF."""
+def _band(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Band:
+    """Return a band as a page of its own."""
+    pixels, was_inverted = dark_on_light(with_margins(piece.pixels))
+    ink = ink_map(pixels)
+    height, width = pixels.shape
+    points = _POINTS_PER_INCH / plan.dpi
+    image = PageImage(
+        pixels,
+        PageFacts(
+            page_number=page_number,
+            width_pt=width * points,
+            height_pt=height * points,
+            image_width=width,
+            image_height=height,
+            dpi=plan.dpi,
+            ink_pixels=ink.total,
+            ink=ink,
+            warnings=(_INVERTED,) if was_inverted else (),
+            seconds=seconds,
+        ),
+    )
 
-    def __init__(
-        self, path: Path, name: str, password: str | None, *, with_text: bool = False
-    ) -> None:
-        self._path, self._password, self._with_text = path, password, with_text
-        # The library prints its complaints by itself; they are collected per page instead.
-        pymupdf.TOOLS.mupdf_display_errors(False)
-        pymupdf.TOOLS.mupdf_display_warnings(False)
-        try:
-            self._pdf = _open_pdf(path)
-        except _PDF_ERRORS as error:
-            raise DamagedError("the PDF is damaged beyond repair", source=name) from error
-        try:
-            self._unlock(name, password)
-            self.num_pages = self._count(name)
-        except Exception:
-            self._pdf.close()
-            raise
-        detail = "the PDF is damaged and was repaired; content may be missing"
-        repaired: tuple[Notice, ...] = (Notice("repaired", detail),)
-        self.notices = repaired if self._pdf.is_repaired else ()
+    def redraw(tenths: int) -> PageImage:
+        share = 0.9**tenths
+        across, down = max(1, int(width * share)), max(1, int(height * share))
+        return replace(image, pixels=resample(Image.fromarray(pixels), across, down))
 
-    def _unlock(self, name: str, password: str | None) -> None:
-        if not self._pdf.needs_pass:
-            return
-        if password is None:
-            raise EncryptedError("the PDF is encrypted and needs a password", source=name)
-        try:
-            password.encode("utf-8")
-        except UnicodeEncodeError:
-            detail = "the password is not valid UTF-8"
-            raise EncryptedError(detail, source=name) from None
-        if not self._pdf.authenticate(password):
-            raise EncryptedError("the password is wrong", source=name)
-
-    def _count(self, name: str) -> int:
-        try:
-            count = int(self._pdf.page_count)
-        except _PDF_ERRORS as error:
-            raise DamagedError("the list of pages is damaged", source=name) from error
-        if count:
-            return count
-        if self._pdf.is_repaired:
-            raise DamagedError("the PDF is damaged and no page could be recovered", source=name)
-        raise DamagedError("the PDF has zero pages", source=name)
-
-    def reopen(self) -> pymupdf.Document:
-        pdf = _open_pdf(self._path)
-        if pdf.needs_pass:
-            pdf.authenticate(self._password or "")
-        return pdf
-
-    def draw(self, page_number: int, size: PageSize) -> tuple[Pixels, PageFacts, Layer | None]:
-        pymupdf.TOOLS.reset_mupdf_warnings()
-        try:
-            page = self._pdf.load_page(page_number - 1)
-            notices = _mend_geometry(page)
-            _refuse_bombs(page)
-            width_pt, height_pt = page.rect.width, page.rect.height
-            dpi = size.dpi_for(width_pt / _POINTS_PER_INCH, height_pt / _POINTS_PER_INCH)
-            pixels = _render(page, dpi, size)
-            label, rotation = _label(page), int(page.rotation)
-            layer = read_layer(page) if self._with_text else None
-            complaints = pymupdf.TOOLS.mupdf_warnings()
-            if complaints and _is_flat(pixels) and page.get_images():
-                raise _PageError("the page holds a picture that cannot be decoded")
-        except _PDF_ERRORS as error:
-            raise _PageError(f"the page cannot be drawn: {error}") from error
-        finally:
-            # The library keeps decoded pictures, up to 256 MB; pages rarely share any.
-            pymupdf.TOOLS.store_shrink(100)
-        notices += _complaint(complaints)
-        if not complaints and self._pdf.is_repaired and _is_flat(pixels):
-            detail = "the page is blank in a file that had to be repaired; its content may be lost"
-            notices.append(Notice("damaged_content", detail))
-        facts = PageFacts(
-            page_number,
-            label=label,
-            width_pt=width_pt,
-            height_pt=height_pt,
-            dpi=dpi,
-            rotation=rotation,
-            warnings=tuple(notices),
-        )
-        return pixels, facts, layer
-
-    def close(self) -> None:
-        self._pdf.close()
-
-
-def _open_pdf(path: Path) -> pymupdf.Document:
-    try:
-        name = str(path)
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        # A name that is not valid UTF-8 cannot be handed to the library.
-        return pymupdf.open(stream=path.read_bytes(), filetype="pdf")
-    return pymupdf.open(name, filetype="pdf")
-
-
-def _complaint(complaints: str) -> list[Notice]:
-    """Return what the library complained of: the first loss of content, or else the first line."""
-    lines = complaints.splitlines()
-    if not lines:
-        return []
-    losses = [line for line in lines if not _HARMLESS.search(line)]
-    if losses:
-        return [Notice("damaged_content", f"the page may be damaged: {losses[0]}")]
-    return [Notice("unusual_content", f"the PDF library says: {lines[0]}")]
-
-
-def _mend_geometry(page: pymupdf.Page) -> list[Notice]:
-    """Show the whole sheet when nothing would be left of it."""
-    if (page.mediabox & page.cropbox).is_empty and not page.mediabox.is_empty:
-        page.set_cropbox(page.mediabox)
-        return [Notice("crop_box_ignored", "the crop box lies outside the page and was ignored")]
-    return []
-
-
-def _refuse_bombs(page: pymupdf.Page) -> None:
-    for image in page.get_images(full=True):
-        width, height, bits, colorspace, filter_ = image[2], image[3], image[4], image[5], image[8]
-        channels = {"DeviceGray": 1, "DeviceCMYK": 4}.get(colorspace, 3) if bits > 1 else 1
-        decoded = width * height * channels * max(bits, 1) // 8
-        whole = any(name in str(filter_) for name in _WHOLE_IMAGE_FILTERS)
-        if decoded > (_MAX_WHOLE_DECODED_BYTES if whole else _MAX_DECODED_BYTES):
-            raise _PageError(
-                f"the page holds a picture of {width:,} x {height:,} pixels, which is too large"
-            )
-
-
-def _render(page: pymupdf.Page, dpi: float, size: PageSize) -> Pixels:
-    zoom = dpi / _POINTS_PER_INCH
-    colors = pymupdf.csRGB if size.color else pymupdf.csGRAY
-    pixmap = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=colors, alpha=False)
-    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
-    pixels = rows[:, : pixmap.width * pixmap.n]
-    if size.color:
-        pixels = pixels.reshape(pixmap.height, pixmap.width, pixmap.n)
-    # Rounding may add a row or a column beyond the size asked for.
-    return pixels[: size.long_side, : size.long_side].copy()
-
-
-def _label(page: pymupdf.Page) -> str | None:
-    try:
-        return page.get_label() or None
-    except _PDF_ERRORS:
-        return None
-
-
-def _is_flat(pixels: Pixels) -> bool:
-    return int(pixels.max()) - int(pixels.min()) < 8
+    top = (piece.first_row - MARGIN_ROWS) * points
+    return Band(replace(image, redraw=redraw), top, piece.overlap * points)

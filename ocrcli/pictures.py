@@ -148,6 +148,26 @@ class PictureFile:
         detail = f"the page may be damaged: {complaints[0]}"
         return pixels, dpi, size_pt, (Notice("damaged_content", detail),)
 
+    def upright(self, page_index: int) -> Image.Image:
+        """Return a page as 8-bit grey, upright, at least as sharp as any part of it is read.
+
+        Args:
+            page_index: The page, from 0; `load` has drawn it as a whole before.
+
+        Raises:
+            PictureError: The frame is damaged or too large.
+        """
+        if self._image is None:
+            raise self._too_large()
+        try:
+            with warnings.catch_warnings(), _complaints_of(self._image):
+                warnings.simplefilter("ignore")
+                self._seek(self._image, page_index)
+                self._image.load()
+                return to_grey(ImageOps.exif_transpose(self._image))
+        except _DECODING_ERRORS as error:
+            raise PictureError(f"the picture is damaged: {error}") from error
+
     def original(self, page_index: int) -> Image.Image:
         """Return a page in its own size and colours, upright.
 

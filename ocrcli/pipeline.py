@@ -2,82 +2,29 @@
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import (
     Document,
     Page,
-    PageFacts,
-    PageFailure,
-    PageImage,
-    PageStatus,
     Source,
 )
 from ocrcli.errors import OcrError
 from ocrcli.interruption import Stopped, shielded
 from ocrcli.journal import Journal, NoJournal
-from ocrcli.options import Device, Dtype, Options, PageSelection, TextLayer, choice
+from ocrcli.options import Device, Dtype, Options, PageSelection, choice
+from ocrcli.page_reading import Reading, read_pages
 from ocrcli.recogniser import ModelRecogniser, Recogniser
 from ocrcli.records import (
-    blank_page,
-    failed_page,
-    finished_page,
-    hopeless_page,
-    is_blank,
-    is_hopeless,
-    layer_page,
     skipped_page,
 )
 from ocrcli.second_reading import SecondReading
-from ocrcli.textstyle import TextStyle
 from ocrcli.writers import Writer
 
 if TYPE_CHECKING:
     from ocrcli.pages import Pages
-
-_MOST_WAITING = 32
-"""Records that may wait behind a page that is being read, without the engine knowing of them.
-
-Beyond that the engine is left to finish what it has, so that a long run of blank pages is neither
-kept nor kept back.
-"""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How the pages of a document are read.
-
-    Attributes:
-        attempts: Times a page that loops or is cut is read, 1 or 2.
-        page_timeout_s: Seconds after which a page is given up, or None.
-        file_timeout_s: Seconds after which no further page is begun, or None.
-        fail_fast: Whether the first page that fails is the last one.
-        style: What the text of a page depends on.
-        text_layer: Whether text that a PDF carries is taken instead of reading the page.
-    """
-
-    attempts: int = 2
-    page_timeout_s: float | None = None
-    file_timeout_s: float | None = None
-    fail_fast: bool = False
-    style: TextStyle = TextStyle()
-    text_layer: TextLayer = TextLayer.IGNORE
-
-    @classmethod
-    def of(cls, options: Options) -> "Reading":
-        """Return what the options ask for."""
-        return cls(
-            options.attempts,
-            options.page_timeout,
-            options.file_timeout,
-            options.fail_fast,
-            options.style,
-            options.text_layer,
-        )
 
 
 class Output(Protocol):
@@ -214,126 +161,6 @@ def _in_order(
     for page_number in numbers:
         page = known.get(page_number) or next(fresh, None)
         yield page or skipped_page(page_number, "the time for the file was over")
-
-
-def read_pages(
-    pages: Iterable[PageImage | PageFailure],
-    recogniser: Recogniser,
-    reading: Reading | None = None,
-    second: SecondReading | None = None,
-) -> Iterator[Page]:
-    """Yield one record per page, in the order of the pages, until the time for the file is over.
-
-    Blank pages and pages that could not be drawn keep their place but never reach the model.
-    Pictures are pulled when the model has room for them and are not kept.
-
-    Args:
-        pages: Page images and failures.
-        recogniser: Reads the pages that carry ink.
-        reading: How pages are read.
-        second: Reads pages again that loop or were cut; None for no second reading.
-    """
-    reading = reading or Reading()
-    clock = _Clock(reading)
-    source = clock.until_late(pages)
-    for page in source:
-        # Nothing is with the model here, so what does not need it is passed on at once.
-        if (record := _without_model(page, reading)) is not None:
-            yield record
-        elif isinstance(page, PageImage):
-            yield from _with_model(page, source, recogniser, reading, clock, second)
-
-
-def _without_model(page: PageImage | PageFailure, reading: Reading) -> Page | None:
-    """Return the record of a page that no model needs to read, or None."""
-    if isinstance(page, PageFailure):
-        return failed_page(page)
-    if is_blank(page.facts):
-        return blank_page(page.facts)
-    carried = layer_page(page, reading.text_layer, reading.style)
-    if carried is None and is_hopeless(page.facts):
-        return hopeless_page(page.facts)
-    return carried
-
-
-def _with_model(
-    first: PageImage,
-    source: Iterator[PageImage | PageFailure],
-    recogniser: Recogniser,
-    reading: Reading,
-    clock: "_Clock",
-    second: SecondReading | None,
-) -> Iterator[Page]:
-    """Yield records from the first inked page on, until too many wait that the model never sees."""
-    waiting: deque[PageFacts | Page] = deque([first.facts])
-
-    def inked() -> Iterator[PageImage]:
-        yield clock.with_deadline(first)
-        # The bound is looked at before a page is drawn: a page that is drawn has to be kept.
-        while sum(isinstance(item, Page) for item in waiting) < _MOST_WAITING:
-            page = next(source, None)
-            if page is None:
-                return
-            record = _without_model(page, reading)
-            if record is not None:
-                waiting.append(record)
-            elif isinstance(page, PageImage):
-                waiting.append(page.facts)
-                yield clock.with_deadline(page)
-
-    for result in recogniser.transcribe(inked()):
-        yield from _settled(waiting)
-        facts = waiting.popleft()
-        assert isinstance(facts, PageFacts) and facts.page_number == result.page_number, (
-            f"the engine answered for page {result.page_number} out of turn"
-        )
-        best, attempts = (result, 1) if second is None else second(result)
-        yield finished_page(facts, best, attempts, reading.style)
-        yield from _settled(waiting)
-    for item in waiting:
-        if isinstance(item, Page):
-            yield item
-        else:
-            yield failed_page(PageFailure(item, "the model gave no answer"))
-
-
-class _Clock:
-    """The time limits of one document."""
-
-    def __init__(self, reading: Reading) -> None:
-        self._page_timeout = reading.page_timeout_s
-        limit = reading.file_timeout_s
-        self._end = None if limit is None else time.monotonic() + limit
-
-    def until_late(
-        self, pages: Iterable[PageImage | PageFailure]
-    ) -> Iterator[PageImage | PageFailure]:
-        """Yield pages as long as there is time to begin one; slow ones become failures."""
-        source = iter(pages)
-        while self._end is None or time.monotonic() < self._end:
-            page = next(source, None)
-            if page is None:
-                return
-            limit = self._page_timeout
-            if limit is not None and isinstance(page, PageImage) and page.facts.seconds > limit:
-                message = "the page could not be drawn in time"
-                yield PageFailure(page.facts, message, PageStatus.TIMEOUT)
-            else:
-                yield page
-
-    def with_deadline(self, page: PageImage) -> PageImage:
-        """Return the page with the time at which it is given up."""
-        ends = [] if self._end is None else [self._end]
-        if self._page_timeout is not None:
-            ends.append(time.monotonic() + self._page_timeout)
-        return replace(page, deadline=min(ends)) if ends else page
-
-
-def _settled(waiting: deque[PageFacts | Page]) -> Iterator[Page]:
-    """Take off the front what needs no answer from the model."""
-    while waiting and isinstance(first := waiting[0], Page):
-        waiting.popleft()
-        yield first
 
 
 def transcribe(

@@ -2,14 +2,15 @@
 
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ocrcli.document import ModelFacts, PageImage
+from ocrcli.document import ModelFacts, Notice, PageFacts, PageFailure, PageImage
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.hub import is_name, local_model
 from ocrcli.options import Device, Dtype, Options, ReadingMode
@@ -32,6 +33,20 @@ KEPT_PAGES = 8
 
 _RETRY_NGRAM = (40, 1024)
 _LESS = "use --pages-in-flight 1, --dtype bfloat16 or --device cpu"
+
+
+_TENTHS_SMALLER = 3
+_SMALLER_BATCH = Notice(
+    "memory_batch", "the GPU has no memory left; from here on pages are read one at a time"
+)
+_SMALLER_IMAGE = Notice(
+    "memory_image", "the GPU has no memory left; the page was read from a smaller picture"
+)
+_ON_CPU = Notice("memory_cpu", "the GPU has no memory left; from here on pages are read on the CPU")
+
+
+class GpuFullError(DeviceError):
+    """A GPU without memory for what it was to do."""
 
 
 class Recogniser(Protocol):
@@ -88,6 +103,9 @@ class ModelRecogniser:
         self.unknown_keys: tuple[str, ...] = ()
         self.say: Callable[[str], None] | None = None
         self._tenths_read = 0
+        # How much smaller pages are drawn for want of memory, and what is still to be said of it.
+        self._tenths = 0
+        self._once: tuple[Notice, ...] = ()
         self.facts: ModelFacts | None = None
         self.load_seconds = 0.0
 
@@ -139,10 +157,72 @@ class ModelRecogniser:
         first = next(source, None)
         if first is None:
             return
-        if self._engine is None:
-            self._engine = self._load()
-        with _memory_reported():
-            yield from self._engine.transcribe(chain([first], source))
+        waiting: Iterator[PageImage | _Undrawn] = chain([first], source)
+        while True:
+            if self._engine is None:
+                self._engine = self._load()
+            given: deque[PageImage | _Undrawn] = deque()
+            full = None
+            try:
+                with _memory_reported():
+                    for result in self._engine.transcribe(self._handed_over(waiting, given)):
+                        given.popleft()
+                        notices = self._notices()
+                        yield replace(result, notices=notices) if notices else result
+                return
+            except GpuFullError as error:
+                # Outside this block: the error holds on to what fills the memory.
+                full = error.with_traceback(None)
+            self._retreat(full)
+            waiting = chain(given, waiting)
+
+    def _handed_over(
+        self, pages: "Iterable[PageImage | _Undrawn]", given: "deque[PageImage | _Undrawn]"
+    ) -> Iterator[PageImage]:
+        """Yield pages at the size there is memory for; note how each could be had once more."""
+        for page in pages:
+            kept = _without_pixels(page)
+            given.append(kept)
+            if isinstance(page, _Undrawn):
+                yield page.drawn(self._tenths)
+            elif isinstance(kept, _Undrawn) and self._tenths:
+                yield kept.drawn(self._tenths)
+            else:
+                yield page
+
+    def _notices(self) -> tuple[Notice, ...]:
+        """Return what the next result is to say about want of memory."""
+        once, self._once = self._once, ()
+        return (*once, _SMALLER_IMAGE) if self._tenths else once
+
+    def _retreat(self, full: "GpuFullError") -> None:
+        """Make do with less: fewer pages at once, smaller pictures, the CPU.
+
+        Raises:
+            GpuFullError: There is no way left.
+        """
+        import torch
+
+        from ocrcli.engine import Engine
+
+        assert self._engine is not None and self._model is not None, "something filled the GPU"
+        limits, model, tokenizer = self._engine.limits, self._model, self._tokenizer
+        if limits.pages_in_flight > 1 and tokenizer is not None:
+            limits = replace(limits, pages_in_flight=1, pages_per_prompt=1)
+            self._engine = None
+            torch.cuda.empty_cache()
+            self._engine = Engine(model, tokenizer, limits)
+            self._once = (*self._once, _SMALLER_BATCH)
+        elif not self._tenths:
+            self._tenths = _TENTHS_SMALLER
+        elif self._options.device is Device.AUTO:
+            self._engine = self._model = model = None  # type: ignore[assignment]
+            torch.cuda.empty_cache()
+            self._tenths = 0
+            self._engine = self._load(Device.CPU)
+            self._once = (*self._once, _ON_CPU)
+        else:
+            raise full
 
     def again(self, page: PageImage, first: "PageResult") -> "PageResult | None":
         """Read a page that looped or was cut once more, with settings of its own.
@@ -180,7 +260,18 @@ class ModelRecogniser:
             # The pages in flight fill the device; what came out before is kept, and marked.
             return None
 
-    def _load(self) -> "Engine":
+    def _load(self, only: Device | None = None) -> "Engine":
+        """Load the model on the device asked for, or on the CPU where a GPU does not hold it."""
+        device = only or self._options.device
+        try:
+            return self._load_on(device)
+        except GpuFullError:
+            if device is not Device.AUTO:
+                raise
+        self._once = (*self._once, _ON_CPU)
+        return self._load_on(Device.CPU)
+
+    def _load_on(self, wanted: Device) -> "Engine":
         started = time.perf_counter()
         import torch
 
@@ -191,7 +282,7 @@ class ModelRecogniser:
         options = self._options
         if options.threads is not None:
             torch.set_num_threads(options.threads)
-        device, dtype = chosen_device(options.device), options.dtype
+        device, dtype = chosen_device(wanted), options.dtype
         if dtype is Dtype.AUTO:
             dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
         kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
@@ -203,7 +294,9 @@ class ModelRecogniser:
             if loaded.config.has_markers and loaded.config.tokens.page is None:
                 loaded.model.use_page_id(tokenizer.page_id)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
-        except (torch.cuda.OutOfMemoryError, MemoryError) as error:
+        except torch.cuda.OutOfMemoryError as error:
+            raise GpuFullError("the model does not fit into memory", next_action=_LESS) from error
+        except MemoryError as error:
             raise DeviceError("the model does not fit into memory", next_action=_LESS) from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
@@ -218,6 +311,33 @@ class ModelRecogniser:
         return engine
 
 
+@dataclass(frozen=True, eq=False)
+class _Undrawn:
+    """A page that was handed to the engine, without its pixels."""
+
+    page_number: int
+    deadline: float | None
+    redraw: Callable[[int], PageImage | PageFailure]
+
+    def drawn(self, tenths: int) -> PageImage:
+        """Return the page, so many tenths smaller than usual."""
+        page = self.redraw(tenths)
+        if isinstance(page, PageImage):
+            return replace(page, deadline=self.deadline)
+        import numpy as np
+
+        # It could be drawn before. For a page without pixels the engine answers with an error.
+        return PageImage(np.zeros((0, 0), np.uint8), PageFacts(self.page_number), self.deadline)
+
+
+def _without_pixels(page: PageImage | _Undrawn) -> PageImage | _Undrawn:
+    """Return what a page can be drawn from again, or the page itself."""
+    redraw = getattr(page, "redraw", None)
+    if isinstance(page, _Undrawn) or redraw is None:
+        return page
+    return _Undrawn(page.page_number, page.deadline, redraw)
+
+
 @contextlib.contextmanager
 def _memory_reported() -> Iterator[None]:
     """Turn want of memory into `DeviceError`; no other page would fare better."""
@@ -230,8 +350,9 @@ def _memory_reported() -> Iterator[None]:
         is_gpu = isinstance(error, torch.cuda.OutOfMemoryError)
         if not (is_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
             raise
-        where = "the GPU" if is_gpu else "the computer"
-        raise DeviceError(f"{where} has no memory left", next_action=_LESS) from error
+        if is_gpu:
+            raise GpuFullError("the GPU has no memory left", next_action=_LESS) from error
+        raise DeviceError("the computer has no memory left", next_action=_LESS) from error
 
 
 def chosen_device(device: Device) -> str:

@@ -106,7 +106,7 @@ def blank_page(facts: PageFacts) -> Page:
     if 0 < facts.dpi < _ILLEGIBLE_DPI:
         detail = "the page is too large to tell whether it is blank"
         doubts.append(Notice("illegible_size", detail))
-    doubtful = bool(doubts) or _is_damaged(facts)
+    doubtful = bool(doubts) or is_damaged(facts)
     return Page(
         page_number=facts.page_number,
         status=PageStatus.SUSPECT if doubtful else PageStatus.BLANK,
@@ -158,6 +158,7 @@ def finished_page(
     """
     if result.finish in ("error", "timeout"):
         message = result.error or "the model failed on this page"
+        facts = replace(facts, warnings=(*facts.warnings, *result.notices))
         return failed_page(PageFailure(facts, message, PageStatus(result.finish)))
     style = style or TextStyle()
     markup = result.markup
@@ -177,7 +178,7 @@ def finished_page(
     status, doubts = _verdict(facts, result, parsed, dropped)
     # Where nothing was read, nobody can tell which way up the page lies.
     rotation = result.rotation if parsed.blocks else 0
-    notices = (*_turned(rotation), *_second_look(attempts))
+    notices = (*result.notices, *_turned(rotation), *_second_look(attempts))
     return Page(
         page_number=facts.page_number,
         status=status,
@@ -210,7 +211,7 @@ def layer_page(image: PageImage, choice: TextLayer, style: TextStyle) -> Page | 
     facts = image.facts
     page = Page(
         facts.page_number,
-        PageStatus.SUSPECT if _is_damaged(facts) else PageStatus.OK,
+        PageStatus.SUSPECT if is_damaged(facts) else PageStatus.OK,
         markup=image.layer.markup,
         facts=facts,
         warnings=facts.warnings,
@@ -282,10 +283,10 @@ def _verdict(
         return PageStatus.EMPTY, [*dropped, Notice("empty", detail)]
     doubts = dropped + _doubts(facts, text, parsed.text_trace)
     doubts += _unread(facts, parsed.blocks, result.rotation)
-    return (PageStatus.SUSPECT if doubts or _is_damaged(facts) else PageStatus.OK), doubts
+    return (PageStatus.SUSPECT if doubts or is_damaged(facts) else PageStatus.OK), doubts
 
 
-def _is_damaged(facts: PageFacts) -> bool:
+def is_damaged(facts: PageFacts) -> bool:
     """Return whether content of the page was lost before anyone read it."""
     return any(notice.code == "damaged_content" for notice in facts.warnings)
 

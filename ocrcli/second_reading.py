@@ -1,6 +1,7 @@
 """A second reading for pages that loop or are cut, before they are marked as doubtful."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -36,15 +37,21 @@ class SecondReading:
         """
         self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
 
-    def __call__(self, first: "PageResult") -> "tuple[PageResult, int]":
+    def __call__(
+        self,
+        first: "PageResult",
+        redraw: Callable[[int], PageImage | PageFailure] | None = None,
+    ) -> "tuple[PageResult, int]":
         """Return the better result of a page, and how often it was read.
 
         Args:
             first: What came out of the first reading.
+            redraw: Draws what was read again, so many tenths smaller; None for the page of the
+                result.
         """
         if first.finish not in _WORTH_IT:
             return first, 1
-        page = self._pages.smaller(first.page_number)
+        page = redraw(1) if redraw else self._pages.smaller(first.page_number)
         if isinstance(page, PageFailure):
             return first, 1
         if self._timeout is not None:

@@ -14,8 +14,8 @@ from ocrcli.document import Page
 from ocrcli.errors import InputError, OcrError
 from ocrcli.hub import local_model
 from ocrcli.options import Options
+from ocrcli.page_reading import Reading, read_pages
 from ocrcli.pages import open_pages
-from ocrcli.pipeline import Reading, read_pages
 from ocrcli.recogniser import ModelRecogniser, Recogniser
 
 NORMALISATION = "NFC, white space collapsed"

@@ -44,6 +44,7 @@ class Result:
     output_tokens: int = 5
     seconds: Seconds = Seconds()
     rotation: int = 0
+    notices: tuple = ()
 
     @property
     def trace(self) -> TokenTrace:

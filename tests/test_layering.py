@@ -84,7 +84,9 @@ def test_only_pages_and_the_writer_of_pdfs_know_pymupdf(repository):
             )
         }
         users = {user for user in users if not user.startswith(UNSHIPPED)}
-        assert users <= ({"pages.py", "searchable_pdf.py"} if folder == "ocrcli" else set())
+        assert users <= (
+            {"pages.py", "pdf_file.py", "searchable_pdf.py"} if folder == "ocrcli" else set()
+        )
 
 
 def test_only_the_command_line_exits_or_prints(repository):

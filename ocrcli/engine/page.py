@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ocrcli.confidence import TokenTrace
+from ocrcli.document import Notice
 
 
 class FinishReason(StrEnum):
@@ -71,6 +72,7 @@ class PageResult:
         rotation: Degrees, 0, 90, 180 or 270, by which the page was turned clockwise to be read; the
             markup's boxes lie on the turned page.
         trace: The probability of each of `token_ids`, and where in the markup its text ends.
+        notices: What a reader should know of the circumstances, such as want of memory.
     """
 
     page_number: int
@@ -83,3 +85,4 @@ class PageResult:
     seconds: StageSeconds
     rotation: int
     trace: TokenTrace
+    notices: tuple[Notice, ...] = ()

@@ -19,11 +19,12 @@ def spatial_text(blocks: Sequence[Block]) -> str:
     Args:
         blocks: The blocks to write.
     """
-    lines = [line for block in blocks for line in _placed(block)]
+    least = _least_height(blocks)
+    lines = [line for block in blocks for line in _placed(block, least)]
     loose = [block.text for block in blocks if block.box is None]
     if not lines:
         return "\n\n".join(loose)
-    step = max(median(height for _, _, height, _ in lines), 1.0)
+    step = max(median(height for _, _, height, _ in lines), least)
     columns = _columns(blocks)
     rows: list[tuple[float, list[tuple[int, str]]]] = []
     for middle, left, _, text in sorted(lines):
@@ -39,13 +40,19 @@ def spatial_text(blocks: Sequence[Block]) -> str:
     return "\n\n".join(["\n".join(written), *loose])
 
 
-def _placed(block: Block) -> list[tuple[float, int, float, str]]:
+def _least_height(blocks: Sequence[Block]) -> float:
+    """Return the finest step of the boxes: below a thousandth on pages that were read in bands."""
+    is_whole = all(number == int(number) for block in blocks for number in block.box or ())
+    return 1.0 if is_whole else 1e-3
+
+
+def _placed(block: Block, least: float) -> list[tuple[float, float, float, str]]:
     """Return middle, left edge, height and text of each line."""
     if block.box is None:
         return []
     left, top, _, bottom = block.box
     lines = block.text.split("\n")
-    height = max(bottom - top, 1) / len(lines)
+    height = max(bottom - top, least) / len(lines)
     return [
         (top + (index + 0.5) * height, left, height, line.expandtabs())
         for index, line in enumerate(lines)

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from ocrcli.pages import _complaint
+from ocrcli.pdf_file import _complaint
 
 PAGE = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents %d 0 R >>"
 

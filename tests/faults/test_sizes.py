@@ -1,5 +1,6 @@
 """Very large pages and pictures end in bounded time and memory, as text or as a code."""
 
+import json
 import os
 import struct
 import subprocess
@@ -124,20 +125,43 @@ def test_memory_does_not_grow_with_the_number_of_blank_pages(fakes, tmp_path):
     assert peak_bytes(long) <= 1.2 * peak_bytes(short)
 
 
-def test_very_long_page(tmp_path):
-    pdf = pymupdf.open()
-    pdf.new_page(width=200, height=60_000).draw_rect((0, 0, 200, 9000), fill=0)
-    pdf.save(tmp_path / "long.pdf")
+def page_record(done):
+    return json.loads(done.stdout.splitlines()[0])
+
+
+def test_very_long_page_is_read_in_tiles(tmp_path):
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=200, height=60_000)
+        for index in range(2000):
+            page.insert_text((20, 40 + 29 * index), f"Line {index}", fontsize=11)
+        pdf.save(tmp_path / "long.pdf")
+    done = bounded(tmp_path / "long.pdf")
+    assert done.code == 0
+    record = page_record(done)
+    assert record["text"].count("1 .") > 90
+    assert "tiled" in [warning["code"] for warning in record["warnings"]]
+    assert "tiles at 150 dpi" in done.stderr
+    places = [block["bbox"] for block in record["blocks"]]
+    assert (places[0][1] < 100, places[-1][3] > 57_500) == (True, True)
+
+
+def test_page_that_is_too_long_even_for_tiles(tmp_path):
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=200, height=200_000)
+        page.draw_rect((0, 0, 200, 90_000), fill=0)
+        pdf.save(tmp_path / "long.pdf")
     done = bounded(tmp_path / "long.pdf")
     assert done.code == 0
     assert "too large to be read as one" in done.stderr
 
 
-def test_long_picture_is_scaled_with_a_warning(fakes, tmp_path):
+def test_long_picture_is_read_in_tiles(fakes, tmp_path):
     fakes.text_picture(size=(1000, 15_444)).save(tmp_path / "long.png")
     done = bounded(tmp_path / "long.png")
     assert done.code == 0
-    assert '"code": "downscaled"' in done.stdout
+    record = page_record(done)
+    assert "tiled" in [warning["code"] for warning in record["warnings"]]
+    assert (record["image"]["width"], record["image"]["height"]) == (1000, 15_444)
 
 
 class TestWithAModel:

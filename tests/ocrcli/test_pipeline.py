@@ -9,8 +9,8 @@ import pytest
 import ocrcli
 from ocrcli.document import PageFacts, PageFailure, PageImage, PageStatus
 from ocrcli.errors import InputError, ModelError, UsageError
+from ocrcli.page_reading import Reading, read_pages
 from ocrcli.pages import open_pages
-from ocrcli.pipeline import Reading, read_pages
 
 
 def statuses(pages):

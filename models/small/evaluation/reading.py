@@ -55,7 +55,7 @@ def read_sets(folder: Path, names: Sequence[str], options: "Options", output: Pa
 def _read(
     folder: Path, name: str, pages: Sequence[EvaluationPage], recogniser: "ModelRecogniser"
 ) -> Iterator["Page"]:
-    from ocrcli.pipeline import read_pages as read_images
+    from ocrcli.page_reading import read_pages as read_images
 
     def images() -> Iterator["PageImage"]:
         for number, pixels in enumerate(pictures(folder, name, pages), start=1):

@@ -1,0 +1,244 @@
+"""Pages to records: what is with the model, what waits for it, and when time is over."""
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ocrcli.document import Page, PageFacts, PageFailure, PageImage, PageStatus
+from ocrcli.long_page import LongPage
+from ocrcli.options import Options, TextLayer
+from ocrcli.recogniser import Recogniser
+from ocrcli.records import (
+    blank_page,
+    failed_page,
+    finished_page,
+    hopeless_page,
+    is_blank,
+    is_hopeless,
+    layer_page,
+)
+from ocrcli.second_reading import SecondReading
+from ocrcli.textstyle import TextStyle
+
+if TYPE_CHECKING:
+    from ocrcli.bands import Band
+    from ocrcli.engine import PageResult
+
+_NO_ANSWER = "the model gave no answer"
+_MOST_WAITING = 32
+"""Records that may wait behind a page that is being read, without the engine knowing of them.
+
+Beyond that the engine is left to finish what it has, so that a long run of blank pages is neither
+kept nor kept back.
+"""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the pages of a document are read.
+
+    Attributes:
+        attempts: Times a page that loops or is cut is read, 1 or 2.
+        page_timeout_s: Seconds after which a page is given up, or None.
+        file_timeout_s: Seconds after which no further page is begun, or None.
+        fail_fast: Whether the first page that fails is the last one.
+        style: What the text of a page depends on.
+        text_layer: Whether text that a PDF carries is taken instead of reading the page.
+    """
+
+    attempts: int = 2
+    page_timeout_s: float | None = None
+    file_timeout_s: float | None = None
+    fail_fast: bool = False
+    style: TextStyle = TextStyle()
+    text_layer: TextLayer = TextLayer.IGNORE
+
+    @classmethod
+    def of(cls, options: Options) -> "Reading":
+        """Return what the options ask for."""
+        return cls(
+            options.attempts,
+            options.page_timeout,
+            options.file_timeout,
+            options.fail_fast,
+            options.style,
+            options.text_layer,
+        )
+
+
+def read_pages(
+    pages: Iterable[PageImage | PageFailure],
+    recogniser: Recogniser,
+    reading: Reading | None = None,
+    second: SecondReading | None = None,
+) -> Iterator[Page]:
+    """Yield one record per page, in the order of the pages, until the time for the file is over.
+
+    Blank pages and pages that could not be drawn keep their place but never reach the model.
+    Pictures are pulled when the model has room for them and are not kept.
+
+    Args:
+        pages: Page images and failures.
+        recogniser: Reads the pages that carry ink.
+        reading: How pages are read.
+        second: Reads pages again that loop or were cut; None for no second reading.
+    """
+    reading = reading or Reading()
+    clock = _Clock(reading)
+    source = clock.until_late(pages)
+    for page in source:
+        # Nothing is with the model here, so what does not need it is passed on at once.
+        if (record := _without_model(page, reading)) is not None:
+            yield record
+        elif isinstance(page, PageImage):
+            yield from _with_model(page, source, recogniser, reading, clock, second)
+
+
+def _without_model(page: PageImage | PageFailure, reading: Reading) -> Page | None:
+    """Return the record of a page that no model needs to read, or None."""
+    if isinstance(page, PageFailure):
+        return failed_page(page)
+    # A very long page is judged by its bands: seen as a whole its print is too small to be sure of.
+    if page.bands is None and is_blank(page.facts):
+        return blank_page(page.facts)
+    carried = layer_page(page, reading.text_layer, reading.style)
+    if carried is None and is_hopeless(page.facts):
+        return hopeless_page(page.facts)
+    return carried
+
+
+def _with_model(
+    first: PageImage,
+    source: Iterator[PageImage | PageFailure],
+    recogniser: Recogniser,
+    reading: Reading,
+    clock: "_Clock",
+    second: SecondReading | None,
+) -> Iterator[Page]:
+    """Yield records from the first inked page on, until too many wait that the model never sees."""
+    waiting: deque[_Waiting] = deque()
+
+    def inked() -> Iterator[PageImage]:
+        yield from asked(first)
+        # The bound is looked at before a page is drawn: a page that is drawn has to be kept.
+        while sum(isinstance(item, Page | LongPage) for item in waiting) < _MOST_WAITING:
+            page = next(source, None)
+            if page is None:
+                return
+            record = _without_model(page, reading)
+            if record is not None:
+                waiting.append(record)
+            elif isinstance(page, PageImage):
+                yield from asked(page)
+
+    def asked(page: PageImage) -> Iterator[PageImage]:
+        page = clock.with_deadline(page)
+        if page.bands is None:
+            waiting.append(page.facts)
+            yield page
+            return
+        long_page = LongPage(page.facts, reading.style)
+        for band in _drawn_in_time(page, long_page):
+            if is_blank(band.image.facts):
+                long_page.add(band, blank_page(band.image.facts))
+            else:
+                waiting.append(_BandOf(long_page, band))
+                yield replace(band.image, deadline=page.deadline)
+        # Behind its bands, so that it is due when they are done.
+        waiting.append(long_page)
+
+    for result in recogniser.transcribe(inked()):
+        yield from _settled(waiting)
+        item = waiting.popleft()
+        if isinstance(item, _BandOf):
+            item.read(result, reading.style, second)
+        else:
+            assert isinstance(item, PageFacts) and item.page_number == result.page_number, (
+                f"the engine answered for page {result.page_number} out of turn"
+            )
+            best, attempts = (result, 1) if second is None else second(result)
+            yield finished_page(item, best, attempts, reading.style)
+        yield from _settled(waiting)
+    for item in waiting:
+        if isinstance(item, Page):
+            yield item
+        elif isinstance(item, LongPage):
+            yield item.page()
+        elif isinstance(item, _BandOf):
+            item.page.fail(_NO_ANSWER)
+        else:
+            yield failed_page(PageFailure(item, _NO_ANSWER))
+
+
+@dataclass(frozen=True, eq=False)
+class _BandOf:
+    """A band that is with the model, and the page it belongs to."""
+
+    page: LongPage
+    band: "Band"
+
+    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
+        """Hand the band's record to its page; read it again where that is worth it."""
+        attempts = 1
+        if second is not None:
+            result, attempts = second(result, self.band.image.redraw)
+        record = finished_page(self.band.image.facts, result, attempts, style)
+        self.page.add(self.band, record)
+
+
+_Waiting = PageFacts | Page | LongPage | _BandOf
+"""What waits for its turn: pages and bands that the model reads, records, pages read in bands."""
+
+
+def _drawn_in_time(page: PageImage, long_page: LongPage) -> "Iterator[Band]":
+    """Yield the bands of a page; tell the page when one cannot be drawn, or not in time."""
+    assert page.bands is not None, "only very long pages have bands"
+    for band in page.bands():
+        if isinstance(band, PageFailure):
+            long_page.fail(band.message, band.status)
+            return
+        if page.deadline is not None and time.monotonic() > page.deadline:
+            long_page.fail("the page could not be read in time", PageStatus.TIMEOUT)
+            return
+        yield band
+
+
+class _Clock:
+    """The time limits of one document."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._page_timeout = reading.page_timeout_s
+        limit = reading.file_timeout_s
+        self._end = None if limit is None else time.monotonic() + limit
+
+    def until_late(
+        self, pages: Iterable[PageImage | PageFailure]
+    ) -> Iterator[PageImage | PageFailure]:
+        """Yield pages as long as there is time to begin one; slow ones become failures."""
+        source = iter(pages)
+        while self._end is None or time.monotonic() < self._end:
+            page = next(source, None)
+            if page is None:
+                return
+            limit = self._page_timeout
+            if limit is not None and isinstance(page, PageImage) and page.facts.seconds > limit:
+                message = "the page could not be drawn in time"
+                yield PageFailure(page.facts, message, PageStatus.TIMEOUT)
+            else:
+                yield page
+
+    def with_deadline(self, page: PageImage) -> PageImage:
+        """Return the page with the time at which it is given up."""
+        ends = [] if self._end is None else [self._end]
+        if self._page_timeout is not None:
+            ends.append(time.monotonic() + self._page_timeout)
+        return replace(page, deadline=min(ends)) if ends else page
+
+
+def _settled(waiting: deque[_Waiting]) -> Iterator[Page]:
+    """Take off the front what needs no answer from the model."""
+    while waiting and isinstance(first := waiting[0], Page | LongPage):
+        waiting.popleft()
+        yield first if isinstance(first, Page) else first.page()
