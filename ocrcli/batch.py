@@ -17,6 +17,7 @@ from ocrcli.errors import (
     OutputError,
     PagesFailedError,
 )
+from ocrcli.figures import FigurePlace, opened_figures
 from ocrcli.inputs import Input
 from ocrcli.interruption import shielded
 from ocrcli.manifest import Entry
@@ -32,10 +33,11 @@ from ocrcli.sinks import new_sink
 
 @dataclass(frozen=True)
 class Task:
-    """An input and where its transcript goes; None is standard output."""
+    """An input, where its transcript goes (None is standard output), and its figures, if any."""
 
     input: Input
     target: Path | None
+    figures: FigurePlace | None = None
 
 
 class BatchObserver(Observer, Protocol):
@@ -166,7 +168,7 @@ class BatchRun:
                     "the file is damaged and had to be repaired",
                     next_action="leave out --strict to read what is left of it",
                 )
-            entry = self._resumption.finished(task.target, pages.source.sha256)
+            entry = self._resumption.finished(task.target, pages.source.sha256, task.figures)
             if entry is not None:
                 self._resumed(entry, source.name, batch)
                 return
@@ -179,11 +181,18 @@ class BatchRun:
             self._observer.file_started(document, index, batch.num_inputs)
             if task.target is None:
                 reading = Reading.of(options)
-                transcribe_document(
-                    pages, self._recogniser, self._stdout, document, self._observer, reading
-                )
+                with opened_figures(task.figures, pages, options.style) as figures:
+                    transcribe_document(
+                        pages,
+                        self._recogniser,
+                        self._stdout,
+                        document,
+                        self._observer,
+                        reading,
+                        figures=figures,
+                    )
             else:
-                batch.write_seconds += self._to_disk(task.target, pages, document)
+                batch.write_seconds += self._to_disk(task.target, task.figures, pages, document)
         self._observer.file_done(document)
         self._judge(document)
 
@@ -201,18 +210,21 @@ class BatchRun:
         if self._options.strict and document.num_degraded:
             raise DegradedError(document.num_degraded, document.num_pages)
 
-    def _to_disk(self, target: Path, pages: Pages, document: Document) -> float:
+    def _to_disk(
+        self, target: Path, place: FigurePlace | None, pages: Pages, document: Document
+    ) -> float:
         """Write a document to an output of its own and return the seconds that took.
 
         There is no output if not a single page could be transcribed.
         """
         with (
-            self._resumption.journal(target, document) as journal,
+            self._resumption.journal(target, document, place) as journal,
+            opened_figures(place, pages, self._options.style) as figures,
             new_sink(target, pages, self._options) as sink,
         ):
             reading = Reading.of(self._options)
             transcribe_document(
-                pages, self._recogniser, sink, document, self._observer, reading, journal
+                pages, self._recogniser, sink, document, self._observer, reading, journal, figures
             )
             if document.num_missing == document.num_pages:
                 document.output = None
@@ -220,6 +232,8 @@ class BatchRun:
             with shielded():
                 sealed = sink.seal()
                 journal.seal(None if sealed is None else output_sha256(sealed))
+                # Pictures first: a transcript never names one that is not there.
+                document.figures_sha256 = None if figures is None else figures.finish()
                 sink.finish()
                 self._resumption.done(document, target, journal)
             return sink.seconds

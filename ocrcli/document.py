@@ -202,6 +202,7 @@ class Block:
         html: The markup of a table, or None.
         confidence: Token probabilities of its text, or of its header where it has none; None if no
             model wrote it.
+        picture: File that it was cut out to, as the transcript names it, or None.
     """
 
     type: BlockType
@@ -210,6 +211,7 @@ class Block:
     bbox: Box | None = None
     html: str | None = None
     confidence: "Confidence | None" = None
+    picture: str | None = None
 
 
 @dataclass(frozen=True)
@@ -345,6 +347,7 @@ class Document:
         stages: Seconds of all pages by stage.
         seconds: Wall time from opening the input to the last page.
         settings: Fingerprint of the settings, where one was made.
+        figures_sha256: Hash of the figures that were cut out, where that was asked for.
     """
 
     source: Source
@@ -357,6 +360,7 @@ class Document:
     stages: PageSeconds = PageSeconds()
     seconds: float = 0.0
     settings: str | None = None
+    figures_sha256: str | None = None
 
     def add(self, page: Page) -> None:
         """Count a page."""

@@ -11,6 +11,7 @@ from ocrcli.paths import is_folder
 
 _SETTINGS = (
     "pages",
+    "figures",
     "format",
     "device",
     "dtype",

@@ -36,6 +36,7 @@ class Entry:
         status: "ok", "degraded" or "failed".
         pages: Pages transcribed.
         degraded: Pages that are doubtful.
+        figures_sha256: Hash of its figures, or None where none were asked for.
     """
 
     output: str
@@ -45,6 +46,7 @@ class Entry:
     status: str
     pages: int
     degraded: int
+    figures_sha256: str | None = None
 
 
 class Manifest:
@@ -83,18 +85,22 @@ class Manifest:
             self._file.write("\n")
         return _entries(content)
 
-    def finished(self, target: Path, source_sha256: str, settings: str) -> Entry | None:
+    def finished(
+        self, target: Path, source_sha256: str, settings: str, figures_sha256: str | None = None
+    ) -> Entry | None:
         """Return the entry of an output that is as a new run would make it, or None.
 
         Args:
             target: The output.
             source_sha256: Hash of the input as it is now.
             settings: Fingerprint of the settings as they are now.
+            figures_sha256: Hash of the figures as they are now, or None for none.
         """
         entry = self.entries.get(_key(self.folder, target))
         if entry is None or (entry.source_sha256, entry.settings) != (source_sha256, settings):
             return None
-        return entry if output_sha256(target) == entry.output_sha256 else None
+        is_whole = entry.figures_sha256 == figures_sha256
+        return entry if is_whole and output_sha256(target) == entry.output_sha256 else None
 
     def done(self, document: Document, target: Path, settings: str) -> None:
         """Record that an output was written.
@@ -113,6 +119,8 @@ class Manifest:
             "pages": document.num_pages,
             "degraded": document.num_degraded,
         }
+        if document.figures_sha256 is not None:
+            fields["figures_sha256"] = document.figures_sha256
         self._append("done", source=printable(document.source.name), **fields, **_stat(document))
         self.entries[str(fields["output"])] = Entry(**fields)  # type: ignore[arg-type]
 
@@ -171,7 +179,8 @@ def _entries(content: str) -> dict[str, Entry]:
         with contextlib.suppress(ValueError, KeyError, TypeError):
             fields = json.loads(line)
             if fields["event"] == "done":
-                entry = Entry(**{name: fields[name] for name in Entry.__dataclass_fields__})
+                known = Entry.__dataclass_fields__.keys() & fields.keys()
+                entry = Entry(**{name: fields[name] for name in known})
                 entries[entry.output] = entry
     return entries
 

@@ -193,6 +193,7 @@ class Options:
     Attributes:
         output: Where to write: a file, a folder (existing, or ending in a slash), or None for
             standard output.
+        figures: Folder that figures are cut out to, or None for no figures.
         pages: Pages to read of every input.
         format: What the transcript is written as.
         model: Folder or safetensors file of a model; None for the one that is shipped.
@@ -239,6 +240,7 @@ class Options:
     """
 
     output: str | None = None
+    figures: Path | None = None
     pages: PageSelection = PageSelection()
     format: OutputFormat = OutputFormat.TXT
     model: Path | None = None

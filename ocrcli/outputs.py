@@ -79,19 +79,28 @@ def plan_outputs(
         paths = [Path(output)]
     else:
         places = places or [Path(name).name for name in inputs]
-        paths = _names_in(folder, inputs, places, suffix)
+        paths = names_in(folder, inputs, places, suffix)
     _refuse_inputs(paths, inputs)
     for path in paths:
         if not is_special(path):
             _check_existing(path, force=force, is_ours=is_ours, may_be_folder=not suffix)
             if makes_folders:
-                _check_folder(path)
+                check_folder(path)
     return list(paths)
 
 
-def _names_in(
-    folder: Path, inputs: Sequence[str], places: Sequence[str], suffix: str
-) -> list[Path]:
+def names_in(folder: Path, inputs: Sequence[str], places: Sequence[str], suffix: str) -> list[Path]:
+    """Return a path inside a folder for each input, all of them different on every file system.
+
+    Args:
+        folder: The folder.
+        inputs: Paths as the user gave them.
+        places: Path of each output inside the folder, before its suffix is replaced.
+        suffix: What replaces it, or is added where that would make two names equal.
+
+    Raises:
+        UsageError: Two names would be equal all the same.
+    """
     short = [str(Path(place).with_suffix("")) + suffix for place in places]
     taken = _group(short)
     names = [
@@ -139,7 +148,7 @@ def check_report_path(report: Path, inputs: Sequence[str], targets: Sequence[Pat
             source=str(report),
             next_action="choose another --benchmark-output",
         )
-    _check_name(report)
+    check_name(report)
     if is_folder(report) or not is_folder(report.parent):
         fault = "is a folder" if is_folder(report) else "lies in a folder that does not exist"
         raise OutputError(fault, source=str(report), next_action="choose another output")
@@ -162,15 +171,22 @@ def _check_existing(
     """Refuse what is there already; a link counts, wherever it leads, and is never followed."""
     if is_folder(path) and not may_be_folder:
         raise OutputError("is a folder", source=str(path), next_action="choose another output")
-    _check_name(path)
+    check_name(path)
     if kind_of(path) is not Kind.ABSENT and not force and not is_ours(path):
         raise OutputError(
             "exists already", source=str(path), next_action="use --force to replace it"
         )
 
 
-def _check_name(path: Path) -> None:
-    """Refuse a name that the file system cannot hold, before any work is done."""
+def check_name(path: Path) -> None:
+    """Refuse a name that the file system cannot hold, before any work is done.
+
+    Args:
+        path: The output.
+
+    Raises:
+        OutputError: The name is too long, or the like.
+    """
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -179,7 +195,15 @@ def _check_name(path: Path) -> None:
         raise unwritable(path, error) from error
 
 
-def _check_folder(path: Path) -> None:
+def check_folder(path: Path) -> None:
+    """Make the folder of an output, and refuse one that cannot be written to.
+
+    Args:
+        path: The output.
+
+    Raises:
+        OutputError: It cannot be made or written to.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -226,6 +250,8 @@ def remove_stale(target: Path) -> None:
         target: The output.
     """
     start = f".{short_name(target)}."
+    if not is_folder(target.parent):
+        return
     for path in target.parent.iterdir():
         name = path.name
         is_left = name.startswith(start) and name.endswith((".tmp", ".old"))

@@ -7,7 +7,7 @@ pages were asked for.
 import hashlib
 import os
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import pymupdf
 from PIL import Image
 
 from ocrcli.bands import MARGIN_ROWS, Band, Banding, Piece, banding, pieces, with_margins
-from ocrcli.document import Notice, PageFacts, PageFailure, PageImage, Source
+from ocrcli.document import Box, Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import InputError
 from ocrcli.file_type import file_type
 from ocrcli.ink import ink_map
@@ -45,6 +45,8 @@ class _PageFile(Protocol):
     def detail(self, facts: PageFacts) -> tuple[float, float]: ...
 
     def rows(self, page_number: int, plan: Banding) -> "_Rows": ...
+
+    def cut(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]: ...
 
     def close(self) -> None: ...
 
@@ -159,6 +161,21 @@ class Pages:
             bands=None if plan is None else partial(self._bands, page_number, plan),
             redraw=partial(self._redrawn, page_number),
         )
+
+    def cutouts(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]:
+        """Return parts of a page in colour, as displayed: at 200 dpi, or a picture's own pixels.
+
+        Args:
+            page_number: The page, from 1.
+            boxes: Left, top, right and bottom of each part, as shares 0 to 1 of the page.
+
+        Raises:
+            PictureError: The page cannot be drawn.
+        """
+        try:
+            return self._file.cut(page_number, boxes)
+        except PdfPageError as error:
+            raise PictureError(str(error)) from error
 
     @property
     def is_pdf(self) -> bool:
@@ -289,8 +306,22 @@ class _Pictures:
     def original(self, page_number: int) -> Image.Image:
         return self._file.original(page_number - 1)
 
+    def cut(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]:
+        whole = self.original(page_number)
+        dpi = whole.info.get("dpi")
+        parts = [whole.crop(_whole_pixels(box, *whole.size)) for box in boxes]
+        for part in parts:
+            part.info = {} if dpi is None else {"dpi": dpi}
+        return parts
+
     def close(self) -> None:
         self._file.close()
+
+
+def _whole_pixels(box: Box, width: int, height: int) -> tuple[int, int, int, int]:
+    left, top = min(int(box[0] * width), width - 1), min(int(box[1] * height), height - 1)
+    right, bottom = round(box[2] * width), round(box[3] * height)
+    return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
 def _band(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Band:

@@ -123,7 +123,11 @@ class ParallelRun:
         assert task.target is not None, "standard output belongs to one process"
         if self._resumption.manifest is not None:
             remove_stale(task.target)
-        entry = self._resumption.finished(task.target, output_sha256(task.input.path) or "")
+            if task.figures is not None:
+                remove_stale(task.figures.stem)
+        entry = self._resumption.finished(
+            task.target, output_sha256(task.input.path) or "", task.figures
+        )
         if entry is None:
             return False
         batch.resumed.append(entry)

@@ -24,6 +24,7 @@ from ocrcli.second_reading import SecondReading
 from ocrcli.writers import Writer
 
 if TYPE_CHECKING:
+    from ocrcli.figures import Figures
     from ocrcli.pages import Pages
 
 
@@ -92,6 +93,7 @@ def transcribe_document(
     observer: Observer,
     reading: Reading | None = None,
     journal: Journal | NoJournal | None = None,
+    figures: "Figures | None" = None,
 ) -> None:
     """Transcribe an opened document, page by page; every page leaves a record.
 
@@ -103,6 +105,7 @@ def transcribe_document(
         observer: Told of every finished page.
         reading: How pages are read.
         journal: Knows pages that an earlier run has finished, and is told of new ones.
+        figures: Cuts figures out of finished pages, or None.
 
     Raises:
         OcrError: The model, the device or the output failed.
@@ -115,6 +118,7 @@ def transcribe_document(
         for page in _in_order(numbers, pages, recogniser, reading, journal):
             with shielded():
                 journal.add(page)
+                page = page if figures is None else figures.cut(page)
                 document.add(page)
                 output.page(pages.source, page)
             observer.page_done(document, page)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ocrcli.document import Document
 from ocrcli.errors import OcrError
+from ocrcli.figures import FigurePlace
 from ocrcli.fingerprint import fingerprint
 from ocrcli.journal import Journal, NoJournal, journal_path
 from ocrcli.manifest import Entry, Manifest
@@ -73,20 +74,27 @@ class Resumption:
         with Manifest(folder) as manifest:
             yield cls(manifest, fingerprint(options), resumes, options.retry)
 
-    def finished(self, target: Path | None, source_sha256: str) -> Entry | None:
+    def finished(
+        self, target: Path | None, source_sha256: str, figures: FigurePlace | None = None
+    ) -> Entry | None:
         """Return what is known of an input that need not be read again, or None.
 
         Args:
             target: Its output.
             source_sha256: Hash of the input as it is now.
+            figures: Where its figures are, or None for none.
         """
         if not self.resumes or self.manifest is None or self.settings is None or target is None:
             return None
-        entry = self.manifest.finished(target, source_sha256, self.settings)
+        entry = self.manifest.finished(
+            target, source_sha256, self.settings, None if figures is None else figures.sha256()
+        )
         return None if entry is None or entry.status in _RETRIED[self.retry] else entry
 
     @contextlib.contextmanager
-    def journal(self, target: Path, document: Document) -> Iterator[Journal | NoJournal]:
+    def journal(
+        self, target: Path, document: Document, figures: FigurePlace | None = None
+    ) -> Iterator[Journal | NoJournal]:
         """Open the journal of a document, and close it in the end.
 
         What a run that was killed has left of the output is removed.
@@ -94,9 +102,12 @@ class Resumption:
         Args:
             target: The document's output.
             document: The document.
+            figures: Where its figures go, or None.
         """
         if self.manifest is not None:
             remove_stale(target)
+            if figures is not None:
+                remove_stale(figures.stem)
         if self.settings is None or is_special(target):
             yield NoJournal()
             return

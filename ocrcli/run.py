@@ -25,6 +25,7 @@ from ocrcli.writers import new_writer, suffix_of
 if TYPE_CHECKING:
     from ocrcli.batch import Batch, Task
     from ocrcli.console import Console
+    from ocrcli.figures import FigurePlace
     from ocrcli.recogniser import Recogniser
     from ocrcli.resumption import Resumption
 
@@ -50,7 +51,7 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
     with tempfile.TemporaryDirectory(prefix="ocrcli-") as spool:
         inputs = find_inputs(names, files_from, sys.stdin.buffer, Path(spool))
         if options.dry_run:
-            return _dry_run(inputs, options)
+            return _dry_run(names, inputs, options)
         options = replace(options, model=local_model(options.model, _say(options)))
         folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
         targets = plan(inputs, options)
@@ -58,7 +59,8 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         from ocrcli.batch import Task
         from ocrcli.resumption import Resumption
 
-        tasks = [Task(*pair) for pair in zip(inputs.files, targets, strict=True)]
+        figures = plan_pictures(names, inputs, targets, options)
+        tasks = [Task(*each) for each in zip(inputs.files, targets, figures, strict=True)]
         with Resumption.opened(options, folder, mirrors=inputs.mirrors) as resumption:
             return _transcribe(tasks, options, resumption)
 
@@ -102,6 +104,38 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
         names = [file.name for file in inputs.files]
         check_report_path(options.benchmark_output, names, targets)
     return targets
+
+
+def plan_pictures(
+    names: Sequence[str], inputs: Inputs, targets: Sequence[Path | None], options: Options
+) -> "Sequence[FigurePlace | None]":
+    """Return where the figures of each input go, None where none are wanted.
+
+    Args:
+        names: What the user gave as inputs.
+        inputs: The inputs.
+        targets: The transcripts, None for standard output.
+        options: The settings.
+
+    Raises:
+        UsageError: Two inputs would share names, or an input would be overwritten.
+        OutputError: A figure exists already, or the folder cannot be written to.
+    """
+    if options.figures is None:
+        return [None] * len(inputs.files)
+    from ocrcli.figures import plan_figures
+
+    return plan_figures(
+        options.figures,
+        names,
+        [file.name for file in inputs.files],
+        [file.place for file in inputs.files],
+        targets,
+        splits=options.split_pages,
+        replaces=options.force,
+        resumes=is_resumed(options, mirrors=inputs.mirrors),
+        makes_folder=not options.dry_run,
+    )
 
 
 def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumption") -> int:
@@ -154,10 +188,11 @@ def _report(batch: "Batch", recogniser: "Recogniser", options: Options, console:
         save_report(report, options.benchmark_output)
 
 
-def _dry_run(inputs: Inputs, options: Options) -> int:
+def _dry_run(names: Sequence[str], inputs: Inputs, options: Options) -> int:
     from ocrcli.forecast import forecast
 
     targets = plan(inputs, options)
+    plan_pictures(names, inputs, targets, options)
     code: int = ExitCode.OK
     with guarded_stdout() as stream:
         for line in forecast(list(zip(inputs.files, targets, strict=True)), options):

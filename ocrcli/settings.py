@@ -22,7 +22,10 @@ PROJECT_FILE = "ocrcli.toml"
 """Settings of a project, looked for in the current folder."""
 
 _NOT_CONFIGURABLE = frozenset(
-    ("output", "pages", "password", "verbosity", "dry_run", "force", "benchmark_output")
+    (
+        *("output", "figures", "pages", "password", "verbosity"),
+        *("dry_run", "force", "benchmark_output"),
+    )
 )
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

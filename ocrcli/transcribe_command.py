@@ -57,6 +57,13 @@ def transcribe(
     format_: Annotated[
         OutputFormat, typer.Option("--format", "-f", help="What to write.")
     ] = Options.format,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Cut figures out into DIR, as NAME-p003-1.png; Markdown and JSON name them.",
+        ),
+    ] = None,
     split_pages: Annotated[
         bool, typer.Option("--split-pages", help="One file per page, in a folder per input.")
     ] = False,
@@ -204,6 +211,7 @@ def transcribe(
         **{
             **values,
             "output": output,
+            "figures": figures,
             "pages": PageSelection() if pages is None else PageSelection.parse(pages),
             "benchmark": bool(values["benchmark"]) or benchmark_output is not None,
             "benchmark_output": benchmark_output,

@@ -2,6 +2,7 @@
 
 The script is JSON in the variable SCRIPT:
     turned: how far pages were turned, by number
+    figures: boxes of figures, by page number, behind the text
     loop, long, error: numbers of pages that end so; retry: pages whose second reading is good
     kill: pages to read before the process kills itself
     signal: like kill, with the number of the signal
@@ -91,7 +92,11 @@ class Recogniser:
 
     def _markup(self, page) -> str:
         number, sight = page.page_number, look(page.pixels)
-        return f"<|det|>text [50, 50, 950, 950]<|/det|>{number} {sight}"
+        figures = "".join(
+            f"\n<|det|>image {box}<|/det|>"
+            for box in SCRIPT.get("figures", {}).get(str(number), ())
+        )
+        return f"<|det|>text [50, 50, 950, 950]<|/det|>{number} {sight}{figures}"
 
     def _result(self, page) -> Result:
         number = page.page_number

@@ -75,7 +75,7 @@ def test_nothing_is_imported_by_its_bare_name(repository):
         assert found == []
 
 
-def test_only_pages_and_the_writer_of_pdfs_know_pymupdf(repository):
+def test_only_the_reader_and_the_writer_of_pdfs_know_pymupdf(repository):
     for folder in ("ocrcli", "kernels", "models"):
         users = {
             entry.partition(":")[0]

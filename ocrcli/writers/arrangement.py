@@ -12,14 +12,15 @@ _MIDDLE = 500
 _FOOT = (BlockType.FOOTNOTE, BlockType.FOOTER, BlockType.PAGE_NUMBER)
 
 
-def arranged(blocks: Iterable[Block], style: TextStyle) -> list[Block]:
+def arranged(blocks: Iterable[Block], style: TextStyle, *, pictures: bool = False) -> list[Block]:
     """Return the blocks that are written, in their order.
 
     Args:
         blocks: All blocks, in the model's order; those without text leave no trace.
         style: Tells the order, and whether the margins are kept.
+        pictures: Whether those that were cut out are kept even without text.
     """
-    kept = [block for block in blocks if block.text.strip()]
+    kept = [block for block in blocks if block.text.strip() or (pictures and block.picture)]
     if style.headers is Margins.DROP:
         kept = [block for block in kept if block.type not in MARGINS]
     if style.layout is not Layout.READING:

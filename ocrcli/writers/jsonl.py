@@ -88,6 +88,7 @@ def _block(block: Block, order: int) -> dict[str, object]:
         "order": order,
         "text": block.text,
         "html": block.html,
+        "picture": _name(block.picture),
         "confidence": _confidence(block.confidence),
     }
 

@@ -1,7 +1,9 @@
 """Markdown (CommonMark with the tables of GitHub): structure kept, lines of a paragraph joined."""
 
+import os
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from ocrcli.document import Block, BlockType, Document, Page, Source
 from ocrcli.errors import OcrError
@@ -27,11 +29,15 @@ def page_markdown(blocks: Iterable[Block], style: TextStyle | None = None) -> st
         style: Order, line ends, tables, formulas and margins; None for the defaults.
     """
     style = style or TextStyle()
-    written = arranged(blocks, style)
-    levels = heading_levels(written)
-    return "\n\n".join(
-        _block(block, style, levels.get(index, 1)) for index, block in enumerate(written)
-    )
+    chosen = arranged(blocks, style, pictures=True)
+    levels = heading_levels(chosen)
+    parts = []
+    for index, block in enumerate(chosen):
+        if block.picture is not None:
+            parts.append(f"![{_alternative(chosen, index)}]({quote(os.fsencode(block.picture))})")
+        if block.text.strip():
+            parts.append(_block(block, style, levels.get(index, 1)))
+    return "\n\n".join(parts)
 
 
 class MarkdownWriter:
@@ -80,6 +86,15 @@ class MarkdownWriter:
 def _block(block: Block, style: TextStyle, level: int) -> str:
     text = _content(block, style, level)
     return f"<!-- {block.type} -->\n\n{text}" if is_marked(block, style) else text
+
+
+def _alternative(blocks: list[Block], index: int) -> str:
+    """Return what stands for a picture where it is not seen: its caption, if there is one."""
+    for near in (*blocks[index + 1 : index + 2], *blocks[max(index - 1, 0) : index]):
+        if near.type is BlockType.CAPTION:
+            caption = escape(join_lines(near.text.splitlines()))
+            return caption.replace("[", r"\[").replace("]", r"\]")
+    return "Figure"
 
 
 def _content(block: Block, style: TextStyle, level: int) -> str:

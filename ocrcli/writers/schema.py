@@ -53,6 +53,7 @@ def _page() -> _Schema:
         order={"type": "integer", "minimum": 1},
         text=_TEXT,
         html=_NAME,
+        picture=_NAME,
         confidence=_CONFIDENCE,
     )
     return _object(

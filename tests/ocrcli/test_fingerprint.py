@@ -1,5 +1,7 @@
 """What makes an earlier output worthless, and what does not."""
 
+from pathlib import Path
+
 import pytest
 
 from ocrcli.fingerprint import fingerprint
@@ -14,7 +16,8 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "changed", [{"rotate": False}, {"format": OutputFormat.MD}, {"max_tokens": 9}]
+    "changed",
+    [{"rotate": False}, {"format": OutputFormat.MD}, {"max_tokens": 9}, {"figures": Path("f")}],
 )
 def test_what_changes_the_output_counts(model, changed):
     assert fingerprint(Options(model=model)) != fingerprint(Options(model=model, **changed))

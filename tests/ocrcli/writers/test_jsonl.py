@@ -75,6 +75,7 @@ def test_page_object():
                 "order": 1,
                 "text": "é\nx",
                 "html": None,
+                "picture": None,
                 "confidence": {"mean": 0.75, "min": 0.5},
             }
         ],
