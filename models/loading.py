@@ -18,7 +18,7 @@ from ocrcli.models.checkpoint import (
     tensor_shapes,
     weights_metadata,
 )
-from ocrcli.models.layers.column_order import use_column_order
+from ocrcli.models.layers.column_order import join_columns, use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig, WeightFacts
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
@@ -148,6 +148,7 @@ def load_model(
             if not config.decoder.tie_word_embeddings:
                 use_column_order(model.lm_head)
     model = model.to_empty(device=device)
+    join_columns(model.model.layers)
     try:
         routes = placements(tensor_shapes(files.weights), config)
     except ConfigError as error:

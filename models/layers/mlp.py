@@ -4,11 +4,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ocrcli.models.layers.column_order import apply_all
 from ocrcli.models.unlimited_ocr.config import DecoderConfig
 
 
 class SwiGlu(nn.Module):
     """down(silu(gate(x)) * up(x)), without biases."""
+
+    SAME_INPUT = ("gate_proj", "up_proj")
+    """Layers that `join_columns` may join."""
 
     def __init__(self, width: int, hidden: int) -> None:
         """Create the three projections."""
@@ -19,7 +23,8 @@ class SwiGlu(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the transformed tokens; x is [T, width]."""
-        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        gate, up = apply_all((self.gate_proj, self.up_proj), x)
+        return self.down_proj(F.silu(gate) * up)
 
 
 class MixtureOfExperts(nn.Module):
@@ -46,10 +51,21 @@ class MixtureOfExperts(nn.Module):
         if self.config.normalise_expert_weights:
             weights = weights / weights.sum(-1, keepdim=True)
         weights = weights * self.config.routed_scaling
+        mixed = self._lone(x, weights, chosen) if len(x) == 1 else self._many(x, weights, chosen)
+        out = mixed.to(x.dtype)
+        return out + self.shared_experts(x) if self.config.num_shared_experts else out
+
+    def _many(self, x: Tensor, weights: Tensor, chosen: Tensor) -> Tensor:
         out = torch.zeros_like(x, dtype=torch.float32)
         for index in chosen.unique().tolist():
             token, slot = torch.where(chosen == index)
             value = self.experts[index](x[token]).float()
             out.index_add_(0, token, value * weights[token, slot, None])
-        out = out.to(x.dtype)
-        return out + self.shared_experts(x) if self.config.num_shared_experts else out
+        return out
+
+    def _lone(self, x: Tensor, weights: Tensor, chosen: Tensor) -> Tensor:
+        """Do the same for one token, without looking for the tokens of each expert."""
+        out = torch.zeros_like(x, dtype=torch.float32)
+        for index, slot in sorted((index, slot) for slot, index in enumerate(chosen[0].tolist())):
+            out += self.experts[index](x).float() * weights[:, slot, None]
+        return out

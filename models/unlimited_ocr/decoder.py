@@ -15,6 +15,7 @@ from ocrcli.kernels.dash_attention import dash_attention_decode, dash_attention_
 from ocrcli.kernels.page_rope import apply_rope, rope_tables
 from ocrcli.kernels.paged_kv import PagedKv, write_kv, write_summaries
 from ocrcli.models.interface import DecodePlan, PrefillPlan
+from ocrcli.models.layers.column_order import apply_all
 from ocrcli.models.layers.mlp import MixtureOfExperts, SwiGlu
 from ocrcli.models.layers.norm import RmsNorm
 from ocrcli.models.unlimited_ocr.config import ModelConfig, SparseConfig
@@ -90,6 +91,9 @@ class Router(nn.Module):
 class AttentionProjections(nn.Module):
     """Projections of one attention layer."""
 
+    SAME_INPUT = ("q_proj", "k_proj", "v_proj")
+    """Layers that `join_columns` may join."""
+
     def __init__(self, config: ModelConfig) -> None:
         """Create the projections."""
         super().__init__()
@@ -102,6 +106,16 @@ class AttentionProjections(nn.Module):
         self.v_proj = nn.Linear(width, self.num_kv_heads * self.head_dim, bias=False)
         self.o_proj = nn.Linear(self.num_heads * self.head_dim, width, bias=False)
 
+    def heads(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries [T, H, D], keys and values [T, Hkv, D] of normalised tokens x [T, d]."""
+        query, key, value = apply_all((self.q_proj, self.k_proj, self.v_proj), x)
+        count, dim = x.shape[0], self.head_dim
+        return (
+            query.view(count, self.num_heads, dim),
+            key.view(count, self.num_kv_heads, dim),
+            value.view(count, self.num_kv_heads, dim),
+        )
+
 
 class DashAttention(AttentionProjections):
     """Projections of one attention layer and its router."""
@@ -113,9 +127,8 @@ class DashAttention(AttentionProjections):
 
     def project(self, x: Tensor, phases: RopePhases) -> AttentionInputs:
         """Return rotated queries, keys, values and router vectors of normalised tokens x [T, d]."""
-        count, router = x.shape[0], self.router
-        query = self.q_proj(x).view(count, self.num_heads, self.head_dim)
-        key = self.k_proj(x).view(count, self.num_kv_heads, self.head_dim)
+        router = self.router
+        query, key, value = self.heads(x)
         router_query, router_key = (
             router.turned(projected, norm, phases)
             for projected, norm in (
@@ -126,7 +139,7 @@ class DashAttention(AttentionProjections):
         return AttentionInputs(
             query=apply_rope(query, phases.main_cos, phases.main_sin),
             key=apply_rope(key, phases.main_cos, phases.main_sin),
-            value=self.v_proj(x).view(count, self.num_kv_heads, self.head_dim),
+            value=value,
             router_query=router_query.float(),
             router_key=router_key.float(),
         )

@@ -23,11 +23,7 @@ class RswaLayer(LayerFrame):
 
     def project(self, x: Tensor, phases: RopePhases) -> tuple[Tensor, Tensor, Tensor]:
         """Return rotated queries [T, H, D], keys and values [T, Hkv, D] of hidden states [T, d]."""
-        attention, count = self.self_attn, x.shape[0]
-        x = self.input_layernorm(x)
-        query = attention.q_proj(x).view(count, attention.num_heads, attention.head_dim)
-        key = attention.k_proj(x).view(count, attention.num_kv_heads, attention.head_dim)
-        value = attention.v_proj(x).view(count, attention.num_kv_heads, attention.head_dim)
+        query, key, value = self.self_attn.heads(self.input_layernorm(x))
         cos, sin = phases.main_cos, phases.main_sin
         return apply_rope(query, cos, sin), apply_rope(key, cos, sin), value
 

@@ -98,6 +98,12 @@ def test_shared_experts_are_one_layer_as_wide_as_all_of_them():
     assert not hasattr(MixtureOfExperts(moe_config(num_shared_experts=0)), "shared_experts")
 
 
+def test_lone_token_gets_what_it_gets_among_others():
+    layer = randomise(MixtureOfExperts(moe_config()))
+    x = torch.randn(9, 6, generator=torch.Generator().manual_seed(5))
+    torch.testing.assert_close(torch.cat([layer(row[None]) for row in x]), layer(x))
+
+
 def test_experts_that_nobody_chose_have_no_influence():
     layer = randomise(MixtureOfExperts(moe_config()))
     x = torch.randn(1, 6, generator=torch.Generator().manual_seed(4))
