@@ -7,6 +7,8 @@ from ocrcli.kernels.paged_kv import PagedKv
 
 # Finite, so that a query with nothing to read stays free of NaN until its output is zeroed.
 _MASKED = -1e4
+# Tokens whose products are held at a time, a few megabytes.
+_PIECE = 1024
 
 
 def prefill_naive(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
@@ -30,7 +32,65 @@ def decode_naive(
     local_slots: torch.Tensor,
     local_valid: torch.Tensor,
 ) -> torch.Tensor:
-    """Return [B, H, D] from the gathered prompt and window of each sequence."""
+    """Return [B, H, D] from the prompt and the window of each sequence.
+
+    On a CPU a prompt that lies in one piece is read where it lies: copying it for every token would
+    cost more than the attention, and grows with the prompt.
+    """
+    if query.is_cuda or query.dtype != torch.float32 or query.shape[1] != paged.keys.shape[2]:
+        return _gathered(query, paged, real, block_table, prompt_limit, local_slots, local_valid)
+    rows = []
+    for row, limit in enumerate(prompt_limit.tolist()):
+        first = _first_slot(block_table[row], real, limit)
+        one = slice(row, row + 1)
+        if first is None:
+            rest = block_table[one], prompt_limit[one], local_slots[one], local_valid[one]
+            rows.append(_gathered(query[one], paged, real, *rest)[0])
+        else:
+            slots = local_slots[row][local_valid[row]]
+            rows.append(_in_place(query[row], paged, slice(first, first + limit), slots))
+    return torch.stack(rows)
+
+
+def _first_slot(blocks: torch.Tensor, real: torch.Tensor, limit: int) -> int | None:
+    """Return where `limit` readable slots lie in a row, or None if they do not."""
+    block_size = real.shape[1]
+    used = blocks[: -(-limit // block_size)].tolist()
+    first = used[0] if used else 0
+    if used != list(range(first, first + len(used))):
+        return None
+    start = first * block_size
+    return start if bool(real.view(-1)[start : start + limit].all()) else None
+
+
+def _in_place(
+    query: torch.Tensor, paged: PagedKv, prompt: slice, local_slots: torch.Tensor
+) -> torch.Tensor:
+    """Return [H, D] of one query [H, D].
+
+    Products are written out: keys lie head by head within a token, and a matrix product per head
+    would read them in small pieces.
+    """
+    keys, values = paged.keys.flatten(0, 1), paged.values.flatten(0, 1)
+    scaled = query * query.shape[1] ** -0.5
+    parts = (*keys[prompt].split(_PIECE), keys.index_select(0, local_slots))
+    weights = torch.cat([(part * scaled).sum(-1) for part in parts]).softmax(0)  # [T, H]
+    parts = (*values[prompt].split(_PIECE), values.index_select(0, local_slots))
+    shares = weights[:, :, None].split([part.shape[0] for part in parts])
+    return torch.stack(
+        [(part * share).sum(0) for part, share in zip(parts, shares, strict=True)]
+    ).sum(0)
+
+
+def _gathered(
+    query: torch.Tensor,
+    paged: PagedKv,
+    real: torch.Tensor,
+    block_table: torch.Tensor,
+    prompt_limit: torch.Tensor,
+    local_slots: torch.Tensor,
+    local_valid: torch.Tensor,
+) -> torch.Tensor:
     batch, heads, dim = query.shape
     block_size, kv_heads = paged.keys.shape[1:3]
     if not query.is_cuda:
