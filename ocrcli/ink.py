@@ -48,12 +48,19 @@ class InkMap:
         Args:
             boxes: Left, top, right, bottom in thousandths of the page, 0 to 999.
         """
+        return int(self._without(boxes).sum())
+
+    def inside(self, box: Box) -> int:
+        """Return the pixels of ink in a box and the cells that it or its neighbours touch."""
+        return self.total - self.outside([box])
+
+    def _without(self, boxes: Iterable[Box]) -> NDArray[np.int32]:
         left_over = self.counts.copy()
         for left, top, right, bottom in boxes:
             first_row, last_row = _cells(top, bottom, self.height)
             first_column, last_column = _cells(left, right, self.width)
             left_over[first_row : last_row + 1, first_column : last_column + 1] = 0
-        return int(left_over.sum())
+        return left_over
 
 
 def _cells(low: float, high: float, size: int) -> tuple[int, int]:

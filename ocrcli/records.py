@@ -283,6 +283,7 @@ def _verdict(
         return PageStatus.EMPTY, [*dropped, Notice("empty", detail)]
     doubts = dropped + _doubts(facts, text, parsed.text_trace)
     doubts += _unread(facts, parsed.blocks, result.rotation)
+    doubts += _baseless(facts, parsed.blocks, result.rotation)
     return (PageStatus.SUSPECT if doubts or is_damaged(facts) else PageStatus.OK), doubts
 
 
@@ -317,3 +318,21 @@ def _unread(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> list[
     if unread < MIN_UNREAD_PIXELS or share < MAX_UNREAD_SHARE:
         return []
     return [Notice("unread_ink", f"{share:.0%} of the ink lies outside everything that was read")]
+
+
+def _baseless(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> list[Notice]:
+    """Return a doubt for every block of doubtful text in a place without ink.
+
+    A block that the model is sure of may just have a wrong box.
+    """
+    doubts = []
+    for block in blocks:
+        sure = block.confidence is None or block.confidence.mean >= MIN_CONFIDENCE
+        signs = _signs(block.text)
+        if sure or not signs or block.box is None or facts.ink is None:
+            continue
+        place = as_displayed(block.box, MAX_COORDINATE, MAX_COORDINATE, rotation)
+        if facts.ink.inside(place) < INK_PER_CHARACTER * signs:
+            detail = f"{signs} characters of doubtful text stand where the page has no ink for them"
+            doubts.append(Notice("text_without_ink", detail))
+    return doubts

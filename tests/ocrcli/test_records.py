@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ocrcli.confidence import TokenTrace
 from ocrcli.document import Notice, PageFacts, PageFailure, PageStatus
 from ocrcli.ink import ink_map
 from ocrcli.records import (
@@ -169,6 +170,19 @@ def test_ink_inside_the_blocks_raises_no_doubt(fakes):
         "<|det|>text [100, 75, 640, 100]<|/det|>First\n<|det|>text [100, 850, 170, 880]<|/det|>Last"
     )
     assert finished_page(ink_in_two_places(), fakes.result(4, markup)).status is PageStatus.OK
+
+
+@pytest.mark.parametrize(("confidence", "is_doubted"), [(0.5, True), (0.99, False)])
+def test_doubtful_block_in_a_place_without_ink_is_suspect(fakes, confidence, is_doubted):
+    read = (
+        "<|det|>text [100, 75, 640, 100]<|/det|>First\n<|det|>text [100, 850, 170, 880]<|/det|>Last"
+    )
+    added = "\n<|det|>page_number [55, 400, 74, 410]<|/det|>Page 808"
+    result = fakes.result(4, read + added)
+    trace = TokenTrace(result.trace.ends, (0.99,) * len(read) + (confidence,) * len(added))
+    page = finished_page(ink_in_two_places(), replace(result, trace=trace))
+    assert ("text_without_ink" in codes(page)) == is_doubted
+    assert (page.status is PageStatus.SUSPECT) == is_doubted
 
 
 def test_ink_is_looked_for_where_the_page_was_turned_from(fakes):
