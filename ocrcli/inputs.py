@@ -42,10 +42,22 @@ class Input:
 
 @dataclass(frozen=True)
 class Inputs:
-    """All files to transcribe, in order, and whether a folder was among the arguments."""
+    """What the arguments stand for.
+
+    Attributes:
+        files: All files to transcribe, in order.
+        mirrors: Whether a folder was among the arguments.
+        unreadable: An error for every folder that could not be searched.
+    """
 
     files: tuple[Input, ...]
     mirrors: bool
+    unreadable: tuple[InputError, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of inputs, those that have failed already among them."""
+        return len(self.files) + len(self.unreadable)
 
 
 def find_inputs(
@@ -54,8 +66,9 @@ def find_inputs(
     """Return the files that the arguments stand for.
 
     Folders are searched to the bottom, in the order of their names; links to folders are not
-    followed, hidden files and this program's own PDFs are left out. Everything else is a file, be
-    it there or not. Pipes can be read only once, so what they hold is copied.
+    followed, hidden files and this program's own PDFs are left out. A folder that cannot be read is
+    an input that failed; the others are searched. Everything else is a file, be it there or not.
+    Pipes can be read only once, so what they hold is copied.
 
     Args:
         arguments: Files, folders, or "-" for standard input.
@@ -71,21 +84,22 @@ def find_inputs(
     if names.count(STDIN) + (files_from == STDIN) > 1:
         raise UsageError("standard input can be read only once", next_action='give "-" once')
     files: list[Input] = []
+    unreadable: list[InputError] = []
     mirrors = False
     for name in names:
         if name == STDIN:
             files.append(Input(STDIN, _spooled(stdin, spool / "stdin"), "stdin"))
         elif (kind := kind_of(name)) is Kind.FOLDER:
             mirrors = True
-            files += _in_folder(Path(name), prefixed=len(names) > 1)
+            files += _in_folder(Path(name), unreadable, prefixed=len(names) > 1)
         elif kind is Kind.PIPE:
             copy = _piped(Path(name), spool / f"pipe-{len(files)}")
             files.append(Input(name, copy, Path(name).name))
         else:
             files.append(Input(name, Path(name), Path(name).name))
-    if not files:
+    if not files and not unreadable:
         raise UsageError("there is no file to transcribe", next_action="name files or folders")
-    return Inputs(tuple(files), mirrors)
+    return Inputs(tuple(files), mirrors, tuple(unreadable))
 
 
 def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
@@ -120,9 +134,16 @@ def _spooled(stream: IO[bytes], path: Path) -> Path:
     return path
 
 
-def _in_folder(folder: Path, *, prefixed: bool) -> Iterator[Input]:
+def _in_folder(folder: Path, unreadable: list[InputError], *, prefixed: bool) -> Iterator[Input]:
+    """Yield the files of a folder, and add an error for every folder that cannot be searched."""
+
+    def note(error: OSError) -> None:
+        reason = error.strerror or str(error)
+        source = os.fsdecode(error.filename or folder)
+        unreadable.append(InputError(f"the folder cannot be read: {reason}", source=source))
+
     prefix = folder.resolve().name if prefixed else ""
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent) / name
