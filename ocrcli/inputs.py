@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -48,11 +48,13 @@ class Inputs:
         files: All files to transcribe, in order.
         mirrors: Whether a folder was among the arguments.
         unreadable: An error for every folder that could not be searched.
+        special: Pipes, devices and sockets inside folders, which are left out.
     """
 
     files: tuple[Input, ...]
     mirrors: bool
     unreadable: tuple[InputError, ...] = ()
+    special: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -66,9 +68,10 @@ def find_inputs(
     """Return the files that the arguments stand for.
 
     Folders are searched to the bottom, in the order of their names; links to folders are not
-    followed, hidden files and this program's own PDFs are left out. A folder that cannot be read is
-    an input that failed; the others are searched. Everything else is a file, be it there or not.
-    Pipes can be read only once, so what they hold is copied.
+    followed. Hidden files and this program's own PDFs are left out, and so are pipes and devices,
+    which could keep a search waiting for ever. A folder that cannot be read is an input that failed;
+    the others are searched. Everything else is a file, be it there or not. Pipes that are named can
+    be read only once, so what they hold is copied.
 
     Args:
         arguments: Files, folders, or "-" for standard input.
@@ -84,22 +87,22 @@ def find_inputs(
     if names.count(STDIN) + (files_from == STDIN) > 1:
         raise UsageError("standard input can be read only once", next_action='give "-" once')
     files: list[Input] = []
-    unreadable: list[InputError] = []
+    found = _Found()
     mirrors = False
     for name in names:
         if name == STDIN:
             files.append(Input(STDIN, _spooled(stdin, spool / "stdin"), "stdin"))
         elif (kind := kind_of(name)) is Kind.FOLDER:
             mirrors = True
-            files += _in_folder(Path(name), unreadable, prefixed=len(names) > 1)
+            files += _in_folder(Path(name), found, prefixed=len(names) > 1)
         elif kind is Kind.PIPE:
             copy = _piped(Path(name), spool / f"pipe-{len(files)}")
             files.append(Input(name, copy, Path(name).name))
         else:
             files.append(Input(name, Path(name), Path(name).name))
-    if not files and not unreadable:
+    if not files and not found.unreadable:
         raise UsageError("there is no file to transcribe", next_action="name files or folders")
-    return Inputs(tuple(files), mirrors, tuple(unreadable))
+    return Inputs(tuple(files), mirrors, tuple(found.unreadable), tuple(found.special))
 
 
 def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
@@ -134,20 +137,32 @@ def _spooled(stream: IO[bytes], path: Path) -> Path:
     return path
 
 
-def _in_folder(folder: Path, unreadable: list[InputError], *, prefixed: bool) -> Iterator[Input]:
-    """Yield the files of a folder, and add an error for every folder that cannot be searched."""
+@dataclass
+class _Found:
+    """What a search met beside files to transcribe; the fields are those of `Inputs`."""
+
+    unreadable: list[InputError] = field(default_factory=list)
+    special: list[str] = field(default_factory=list)
+
+
+def _in_folder(folder: Path, found: _Found, *, prefixed: bool) -> Iterator[Input]:
+    """Yield the files of a folder, and note what else was met."""
 
     def note(error: OSError) -> None:
         reason = error.strerror or str(error)
         source = os.fsdecode(error.filename or folder)
-        unreadable.append(InputError(f"the folder cannot be read: {reason}", source=source))
+        found.unreadable.append(InputError(f"the folder cannot be read: {reason}", source=source))
 
     prefix = folder.resolve().name if prefixed else ""
     for parent, folders, names in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent) / name
-            if _is_wanted(name):
+            if not _is_wanted(name):
+                continue
+            if kind_of(path) in (Kind.PIPE, Kind.DEVICE):
+                found.special.append(str(path))
+            else:
                 place = str(Path(prefix) / path.relative_to(folder))
                 yield Input(str(path), path, place)
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ocrcli.errors import ExitCode, UsageError
+from ocrcli.errors import ExitCode, UsageError, printable
 from ocrcli.hub import local_model
 from ocrcli.inputs import Inputs, find_inputs
 from ocrcli.journal import is_sealed
 from ocrcli.manifest import written_unchanged
-from ocrcli.options import Options, OutputFormat
+from ocrcli.options import Options, OutputFormat, ProgressStyle
 from ocrcli.outputs import STDOUT, check_report_path, output_folder, plan_outputs
 from ocrcli.resumption import is_resumed
 from ocrcli.streams import guarded_stdout, write_stdout
@@ -50,6 +50,7 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         new_writer(options.format)
     with tempfile.TemporaryDirectory(prefix="ocrcli-") as spool:
         inputs = find_inputs(names, files_from, sys.stdin.buffer, Path(spool))
+        _tell_left_out(inputs, options)
         if options.dry_run:
             return _dry_run(names, inputs, options)
         options = replace(options, model=local_model(options.model, _say(options)))
@@ -70,9 +71,19 @@ def _say(options: Options) -> Callable[[str], None] | None:
         return None
 
     def say(line: str) -> None:
-        sys.stderr.write(f"ocrcli: {line}\n")
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"ocrcli: {line}\n")
 
     return say
+
+
+def _tell_left_out(inputs: Inputs, options: Options) -> None:
+    say = _say(options)
+    # Programs that read events are told of inputs only.
+    if say is None or options.progress in (ProgressStyle.JSON, ProgressStyle.NONE):
+        return
+    for name in inputs.special:
+        say(f"info: {printable(name)}: left out, it is no regular file")
 
 
 def plan(inputs: Inputs, options: Options) -> list[Path | None]:
