@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -49,12 +50,14 @@ class Inputs:
         mirrors: Whether a folder was among the arguments.
         unreadable: An error for every folder that could not be searched.
         special: Pipes, devices and sockets inside folders, which are left out.
+        left_out: How many other files inside folders are left out, by the reason.
     """
 
     files: tuple[Input, ...]
     mirrors: bool
     unreadable: tuple[InputError, ...] = ()
     special: tuple[str, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -67,11 +70,11 @@ def find_inputs(
 ) -> Inputs:
     """Return the files that the arguments stand for.
 
-    Folders are searched to the bottom, in the order of their names; links to folders are not
-    followed. Hidden files and this program's own PDFs are left out, and so are pipes and devices,
-    which could keep a search waiting for ever. A folder that cannot be read is an input that failed;
-    the others are searched. Everything else is a file, be it there or not. Pipes that are named can
-    be read only once, so what they hold is copied.
+    Folders are searched to the bottom, in the order of their names, for files with a suffix of
+    `SUFFIXES`; links to folders are not followed. Hidden files and this program's own PDFs are left
+    out, and so are pipes and devices, which could keep a search waiting for ever. A folder that
+    cannot be read is an input that failed; the others are searched. Everything else is a file, be
+    it there or not. Pipes that are named can be read only once, so what they hold is copied.
 
     Args:
         arguments: Files, folders, or "-" for standard input.
@@ -101,8 +104,13 @@ def find_inputs(
         else:
             files.append(Input(name, Path(name), Path(name).name))
     if not files and not found.unreadable:
-        raise UsageError("there is no file to transcribe", next_action="name files or folders")
-    return Inputs(tuple(files), mirrors, tuple(found.unreadable), tuple(found.special))
+        advice = "name files or folders"
+        if found.left_out or found.special:
+            advice = "folders are searched by suffix, so name the files themselves"
+        raise UsageError("there is no file to transcribe", next_action=advice)
+    return Inputs(
+        tuple(files), mirrors, tuple(found.unreadable), tuple(found.special), found.left_out
+    )
 
 
 def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
@@ -143,6 +151,7 @@ class _Found:
 
     unreadable: list[InputError] = field(default_factory=list)
     special: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def _in_folder(folder: Path, found: _Found, *, prefixed: bool) -> Iterator[Input]:
@@ -158,16 +167,20 @@ def _in_folder(folder: Path, found: _Found, *, prefixed: bool) -> Iterator[Input
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent) / name
-            if not _is_wanted(name):
-                continue
-            if kind_of(path) in (Kind.PIPE, Kind.DEVICE):
+            if reason := _why_unwanted(name):
+                found.left_out[reason] += 1
+            elif kind_of(path) in (Kind.PIPE, Kind.DEVICE):
                 found.special.append(str(path))
             else:
                 place = str(Path(prefix) / path.relative_to(folder))
                 yield Input(str(path), path, place)
 
 
-def _is_wanted(name: str) -> bool:
+def _why_unwanted(name: str) -> str:
+    """Return why a search leaves a file out, to follow its number; empty if it does not."""
     lower = name.lower()
-    is_own = lower.startswith(".") or lower.endswith(_OWN_SUFFIX)
-    return Path(lower).suffix in SUFFIXES and not is_own
+    if lower.startswith("."):
+        return "hidden"
+    if lower.endswith(_OWN_SUFFIX):
+        return f"named {_OWN_SUFFIX}"
+    return "" if Path(lower).suffix in SUFFIXES else "with other suffixes"

@@ -84,6 +84,9 @@ def _tell_left_out(inputs: Inputs, options: Options) -> None:
         return
     for name in inputs.special:
         say(f"info: {printable(name)}: left out, it is no regular file")
+    if inputs.left_out and options.verbosity > 0:
+        counts = ", ".join(f"{count} {reason}" for reason, count in inputs.left_out.items())
+        say(f"info: {sum(inputs.left_out.values())} files in folders left out: {counts}")
 
 
 def plan(inputs: Inputs, options: Options) -> list[Path | None]:

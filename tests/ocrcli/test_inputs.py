@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ocrcli.errors import ExitCode
+from ocrcli.errors import ExitCode, UsageError
 from ocrcli.inputs import find_inputs
 
 
@@ -76,3 +76,36 @@ class TestFolderThatCannotBeRead:
         done = run_scripted(fakes.ScriptedRecogniser(), ["transcribe", folder, *arguments])
         assert done.code == 1
         assert "3 files: 0 ok, 0 degraded, 1 failed, 2 skipped" in done.stderr
+
+
+class TestFilesLeftOut:
+    @pytest.fixture
+    def mixed(self, fakes, tmp_path):
+        folder = tmp_path / "mixed"
+        folder.mkdir()
+        pdf = fakes.write_pdf(folder / "a.PDF", ["1"]).read_bytes()
+        for name in ("a.ocr.pdf", "notes.txt", "scan", ".hidden.pdf"):
+            (folder / name).write_bytes(pdf)
+        return folder
+
+    def test_are_counted_by_the_reason(self, mixed, tmp_path):
+        inputs = found(mixed, tmp_path)
+        assert [file.name for file in inputs.files] == [str(mixed / "a.PDF")]
+        assert inputs.left_out == {"hidden": 1, "named .ocr.pdf": 1, "with other suffixes": 2}
+
+    def test_are_told_of_where_more_detail_is_asked_for(self, mixed, run_scripted, fakes):
+        line = "ocrcli: info: 4 files in folders left out: 1 hidden, 1 named .ocr.pdf, 2 with other"
+        for option, is_told in (("-v", True), ("--progress=plain", False)):
+            done = run_scripted(fakes.ScriptedRecogniser(), ["transcribe", mixed, option])
+            assert done.code == 0
+            assert (line in done.stderr) is is_told
+
+    def test_are_read_when_they_are_named(self, mixed, tmp_path):
+        names = [str(mixed / "scan"), str(mixed / "a.ocr.pdf")]
+        inputs = find_inputs(names, None, io.BytesIO(), tmp_path)
+        assert [file.name for file in inputs.files] == names
+
+    def test_alone_make_a_usage_error_that_says_what_to_do(self, mixed, tmp_path):
+        (mixed / "a.PDF").unlink()
+        with pytest.raises(UsageError, match="no file to transcribe; .* name the files themselves"):
+            found(mixed, tmp_path)
