@@ -1,5 +1,6 @@
 """What the command's arguments stand for: files, the files of a folder, standard input."""
 
+import codecs
 import os
 import shutil
 from collections import Counter
@@ -121,6 +122,8 @@ def _listed(files_from: str | None, stdin: IO[bytes]) -> list[str]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"cannot be read: {reason}", source=files_from) from error
+    # Editors on Windows put a mark before the first name.
+    content = content.removeprefix(codecs.BOM_UTF8)
     separator = b"\0" if b"\0" in content else b"\n"
     lines = (line.removesuffix(b"\r") for line in content.split(separator))
     return [os.fsdecode(line) for line in lines if line.strip()]

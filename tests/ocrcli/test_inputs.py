@@ -109,3 +109,9 @@ class TestFilesLeftOut:
         (mixed / "a.PDF").unlink()
         with pytest.raises(UsageError, match="no file to transcribe; .* name the files themselves"):
             found(mixed, tmp_path)
+
+
+def test_byte_order_mark_is_no_part_of_a_listed_name(tmp_path):
+    listed = io.BytesIO(b"\xef\xbb\xbfa.pdf\r\nb.pdf\r\n")
+    inputs = find_inputs([], "-", listed, tmp_path)
+    assert [file.name for file in inputs.files] == ["a.pdf", "b.pdf"]
