@@ -22,7 +22,7 @@ from ocrcli.inputs import Input
 from ocrcli.interruption import shielded
 from ocrcli.manifest import Entry
 from ocrcli.options import Options
-from ocrcli.outputs import output_sha256
+from ocrcli.outputs import STDOUT, output_sha256
 from ocrcli.page_reading import Reading
 from ocrcli.pages import Pages, open_pages
 from ocrcli.pipeline import Observer, Transcript, transcribe_document
@@ -115,11 +115,12 @@ class BatchRun:
         self._options, self._recogniser = options, recogniser
         self._stdout, self._observer, self._resumption = stdout, observer, resumption
 
-    def run(self, tasks: Sequence[Task]) -> Batch:
+    def run(self, tasks: Sequence[Task], unreadable: Sequence[OcrError] = ()) -> Batch:
         """Transcribe every input and return the account of it.
 
         Args:
             tasks: The inputs and their outputs.
+            unreadable: Errors of inputs of which nothing could even be listed.
 
         Raises:
             ModelError: There is no usable model; no other input would fare better.
@@ -127,22 +128,25 @@ class BatchRun:
             OutputError: Standard output cannot be written.
             Stopped: The run was told to stop.
         """
-        batch = Batch(len(tasks), strict=self._options.strict)
-        for index, task in enumerate(tasks, start=1):
+        batch = Batch(len(unreadable) + len(tasks), strict=self._options.strict)
+        to_stdout = self._options.output is None or self._options.output == STDOUT
+        for error in unreadable:
+            self._failed(error, batch, to_stdout=to_stdout)
+        for index, task in enumerate(tasks, start=len(unreadable) + 1):
+            if batch.errors and self._options.fail_fast:
+                batch.num_skipped = batch.num_inputs - index + 1
+                break
             try:
                 self._transcribe(task, index, batch)
             except OcrError as error:
                 if isinstance(error, ModelError | DeviceError) or _is_stdout(error, task):
                     raise
-                self._failed(error, task, batch)
-            if batch.errors and self._options.fail_fast:
-                batch.num_skipped = len(tasks) - index
-                break
+                error.source = error.source or task.input.name
+                self._failed(error, batch, to_stdout=task.target is None)
         batch.write_seconds += self._stdout.seconds
         return batch
 
-    def _failed(self, error: OcrError, task: Task, batch: Batch) -> None:
-        error.source = error.source or task.input.name
+    def _failed(self, error: OcrError, batch: Batch, *, to_stdout: bool) -> None:
         if isinstance(error, DegradedError):
             self._observer.file_failed(error)
             return
@@ -150,7 +154,7 @@ class BatchRun:
         with shielded():
             self._resumption.failed(error)
         self._observer.file_failed(error)
-        if task.target is None and not isinstance(error, PagesFailedError):
+        if to_stdout and not isinstance(error, PagesFailedError):
             self._stdout.failure(error)
 
     def _transcribe(self, task: Task, index: int, batch: Batch) -> None:

@@ -60,12 +60,8 @@ class Console:
         What is said of every page of a document is said once, unless more detail was asked for.
         """
         name = document.source.name
-        if page.status.is_failed:
-            self._say("error", name, page.page_number, page.error or "failed", level=-1)
-        elif page.status is PageStatus.SKIPPED and ("", "skipped") not in self._warned:
-            self._warned.add(("", "skipped"))
-            detail = f"skipped, with all that follow: {page.error}"
-            self._say("error", name, page.page_number, detail, level=-1)
+        if not self._progress.tells_failures:
+            self._page_failed(name, page)
         for notice in page.warnings:
             key = (name, notice.code)
             if page.status.is_degraded or key not in self._warned or self._verbosity > 0:
@@ -73,13 +69,22 @@ class Console:
             self._warned.add(key)
         self._progress.page_done(document, page)
 
+    def _page_failed(self, name: str, page: Page) -> None:
+        if page.status.is_failed:
+            self._say("error", name, page.page_number, page.error or "failed", level=-1)
+        elif page.status is PageStatus.SKIPPED and ("", "skipped") not in self._warned:
+            self._warned.add(("", "skipped"))
+            detail = f"skipped, with all that follow: {page.error}"
+            self._say("error", name, page.page_number, detail, level=-1)
+
     def file_done(self, document: Document) -> None:
         """Show that an input is finished."""
         self._progress.file_done(document)
 
     def file_failed(self, error: OcrError) -> None:
-        """Print why an input failed."""
-        self.error(error)
+        """Show why an input failed."""
+        if not self._progress.tells_failures:
+            self.error(error)
         self._progress.file_failed(error)
 
     def file_resumed(self, name: str, entry: Entry) -> None:

@@ -30,7 +30,11 @@ class Line:
     exit_code: ExitCode = ExitCode.OK
 
 
-def forecast(plan: Sequence[tuple[Input, Path | None]], options: Options) -> Iterator[Line]:
+def forecast(
+    plan: Sequence[tuple[Input, Path | None]],
+    options: Options,
+    unreadable: Sequence[OcrError] = (),
+) -> Iterator[Line]:
     """Yield a line per input and one for all.
 
     Tokens are estimated from the ink of every page, seconds from tokens on two usual CPU cores.
@@ -38,7 +42,10 @@ def forecast(plan: Sequence[tuple[Input, Path | None]], options: Options) -> Ite
     Args:
         plan: The inputs and their outputs, None for standard output.
         options: The settings.
+        unreadable: Errors of inputs of which nothing could even be listed.
     """
+    for error in unreadable:
+        yield Line(printable(f"{error.source}: {error.message}"), error.exit_code)
     pages = tokens = 0
     seconds = 0.0
     for source, target in plan:
@@ -59,7 +66,7 @@ def forecast(plan: Sequence[tuple[Input, Path | None]], options: Options) -> Ite
         pages, tokens, seconds = pages + count, tokens + own_tokens, seconds + own_seconds
         text = f"{source.name} -> {output}: {_cost(count, own_tokens, own_seconds)}"
         yield Line(printable(text))
-    yield Line(f"{len(plan)} files: {_cost(pages, tokens, seconds)}")
+    yield Line(f"{len(unreadable) + len(plan)} files: {_cost(pages, tokens, seconds)}")
 
 
 def _cost(pages: int, tokens: int, seconds: float) -> str:

@@ -55,21 +55,31 @@ class ParallelRun:
         self._options = replace(options, threads=threads)
         self._observer, self._resumption = observer, resumption
 
-    def run(self, tasks: Sequence[Task]) -> Batch:
+    def run(self, tasks: Sequence[Task], unreadable: Sequence[OcrError] = ()) -> Batch:
         """Transcribe every input to its file and return the account of it.
 
         Args:
             tasks: The inputs and their outputs, none of them standard output.
+            unreadable: Errors of inputs of which nothing could even be listed.
 
         Raises:
             ModelError: There is no usable model.
             DeviceError: The same for the device, or a worker was killed.
             Stopped: The run was told to stop.
         """
-        batch = Batch(len(tasks), strict=self._options.strict)
+        batch = Batch(len(unreadable) + len(tasks), strict=self._options.strict)
+        for error in unreadable:
+            batch.errors.append(error)
+            with shielded():
+                self._resumption.failed(error)
+            self._observer.file_failed(error)
+        if batch.errors and self._options.fail_fast:
+            batch.num_skipped = len(tasks)
+            return batch
+        count, resumption = batch.num_inputs, self._resumption
         work = [
-            _Work(task, index, len(tasks), self._resumption.settings, self._resumption.resumes)
-            for index, task in enumerate(tasks, start=1)
+            _Work(task, index, count, resumption.settings, resumption.resumes)
+            for index, task in enumerate(tasks, start=len(unreadable) + 1)
             if not self._is_finished(task, batch)
         ]
         context = multiprocessing.get_context("spawn")

@@ -15,7 +15,13 @@ _LINE_EVERY_SECONDS = 30.0
 
 
 class Progress(Protocol):
-    """A display of how far the work has come."""
+    """A display of how far the work has come.
+
+    Attributes:
+        tells_failures: Whether it says itself what failed, so that no line need be printed.
+    """
+
+    tells_failures: bool
 
     def file_started(self, document: Document, index: int, count: int) -> None:
         """Show that input `index` of `count`, from 1, was opened."""
@@ -102,6 +108,8 @@ def _print(stream: IO[str], line: str) -> None:
 class NoProgress:
     """Shows nothing."""
 
+    tells_failures = False
+
     def file_started(self, document: Document, index: int, count: int) -> None:
         """Show nothing."""
 
@@ -183,7 +191,9 @@ class PlainProgress(NoProgress):
 
 
 class JsonProgress(NoProgress):
-    """One JSON object per event and line."""
+    """One JSON object per event and line; failures are events, too."""
+
+    tells_failures = True
 
     def __init__(self, stream: IO[str]) -> None:
         """Create a display.
@@ -208,7 +218,8 @@ class JsonProgress(NoProgress):
         )
 
     def page_done(self, document: Document, page: Page) -> None:
-        """Emit `page_done`."""
+        """Emit `page_done`, with the reason if the page has no result."""
+        reason = {"error": page.error} if page.status.is_missing else {}
         self._emit(
             "page_done",
             source=document.source.name,
@@ -218,6 +229,7 @@ class JsonProgress(NoProgress):
             status=str(page.status),
             tokens=page.tokens.output,
             seconds=round(page.seconds.total, 3),
+            **reason,
         )
 
     def file_done(self, document: Document) -> None:
@@ -239,6 +251,7 @@ class JsonProgress(NoProgress):
             code=int(error.exit_code),
             kind=error.kind,
             message=error.message,
+            next_action=error.next_action,
         )
 
     def file_resumed(self, name: str, entry: Entry) -> None:

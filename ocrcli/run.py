@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ocrcli.errors import ExitCode, UsageError
+from ocrcli.errors import ExitCode, UsageError, printable
 from ocrcli.hub import local_model
 from ocrcli.inputs import Inputs, find_inputs
 from ocrcli.journal import is_sealed
 from ocrcli.manifest import written_unchanged
-from ocrcli.options import Options, OutputFormat
+from ocrcli.options import Options, OutputFormat, ProgressStyle
 from ocrcli.outputs import STDOUT, check_report_path, output_folder, plan_outputs
 from ocrcli.resumption import is_resumed
 from ocrcli.streams import guarded_stdout, write_stdout
@@ -50,10 +50,11 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         new_writer(options.format)
     with tempfile.TemporaryDirectory(prefix="ocrcli-") as spool:
         inputs = find_inputs(names, files_from, sys.stdin.buffer, Path(spool))
+        _tell_left_out(inputs, options)
         if options.dry_run:
             return _dry_run(names, inputs, options)
         options = replace(options, model=local_model(options.model, _say(options)))
-        folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
+        folder = output_folder(options.output, inputs.count, mirrors=inputs.mirrors)
         targets = plan(inputs, options)
         # Reading files takes a second to load; what is wrong with the outputs is said before.
         from ocrcli.batch import Task
@@ -62,7 +63,7 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
         figures = plan_pictures(names, inputs, targets, options)
         tasks = [Task(*each) for each in zip(inputs.files, targets, figures, strict=True)]
         with Resumption.opened(options, folder, mirrors=inputs.mirrors) as resumption:
-            return _transcribe(tasks, options, resumption)
+            return _transcribe(tasks, inputs, options, resumption)
 
 
 def _say(options: Options) -> Callable[[str], None] | None:
@@ -70,9 +71,22 @@ def _say(options: Options) -> Callable[[str], None] | None:
         return None
 
     def say(line: str) -> None:
-        sys.stderr.write(f"ocrcli: {line}\n")
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"ocrcli: {line}\n")
 
     return say
+
+
+def _tell_left_out(inputs: Inputs, options: Options) -> None:
+    say = _say(options)
+    # Programs that read events are told of inputs only.
+    if say is None or options.progress in (ProgressStyle.JSON, ProgressStyle.NONE):
+        return
+    for name in inputs.special:
+        say(f"info: {printable(name)}: left out, it is no regular file")
+    if inputs.left_out and options.verbosity > 0:
+        counts = ", ".join(f"{count} {reason}" for reason, count in inputs.left_out.items())
+        say(f"info: {sum(inputs.left_out.values())} files in folders left out: {counts}")
 
 
 def plan(inputs: Inputs, options: Options) -> list[Path | None]:
@@ -86,7 +100,7 @@ def plan(inputs: Inputs, options: Options) -> list[Path | None]:
         UsageError: Two inputs would share an output, or an input would be overwritten.
         OutputError: An output exists already, or cannot be written.
     """
-    folder = output_folder(options.output, len(inputs.files), mirrors=inputs.mirrors)
+    folder = output_folder(options.output, inputs.count, mirrors=inputs.mirrors)
     resumed = folder is not None and is_resumed(options, mirrors=inputs.mirrors)
     targets = plan_outputs(
         [file.name for file in inputs.files],
@@ -138,7 +152,9 @@ def plan_pictures(
     )
 
 
-def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumption") -> int:
+def _transcribe(
+    tasks: "Sequence[Task]", inputs: Inputs, options: Options, resumption: "Resumption"
+) -> int:
     from ocrcli.batch import BatchRun
     from ocrcli.console import Console, new_progress
     from ocrcli.pipeline import Transcript
@@ -162,10 +178,11 @@ def _transcribe(tasks: "Sequence[Task]", options: Options, resumption: "Resumpti
         if options.jobs > 1 and len(tasks) > 1 and all(task.target for task in tasks):
             from ocrcli.parallel import ParallelRun
 
-            batch = ParallelRun(options, console, resumption).run(tasks)
+            batch = ParallelRun(options, console, resumption).run(tasks, inputs.unreadable)
         else:
-            batch = BatchRun(options, recogniser, stdout, console, resumption).run(tasks)
-            if any(task.target is None for task in tasks):
+            batch_run = BatchRun(options, recogniser, stdout, console, resumption)
+            batch = batch_run.run(tasks, inputs.unreadable)
+            if options.output is None or options.output == STDOUT:
                 stdout.end()
         for key in recogniser.unknown_keys:
             console.warning("config.json", None, f'unknown setting "{key}" was ignored')
@@ -193,9 +210,10 @@ def _dry_run(names: Sequence[str], inputs: Inputs, options: Options) -> int:
 
     targets = plan(inputs, options)
     plan_pictures(names, inputs, targets, options)
+    tasks = list(zip(inputs.files, targets, strict=True))
     code: int = ExitCode.OK
     with guarded_stdout() as stream:
-        for line in forecast(list(zip(inputs.files, targets, strict=True)), options):
+        for line in forecast(tasks, options, inputs.unreadable):
             write_stdout(stream, f"{line.text}\n")
             code = code or line.exit_code
-    return ExitCode.INPUTS_FAILED if code and len(inputs.files) > 1 else code
+    return ExitCode.INPUTS_FAILED if code and inputs.count > 1 else code

@@ -110,6 +110,12 @@ def _from_file(path: Path) -> dict[str, Setting]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except IsADirectoryError as error:
+        raise UsageError(
+            "is a folder, where a file with settings is looked for",
+            source=str(path),
+            next_action="rename the folder",
+        ) from error
     except (OSError, ValueError) as error:
         raise UsageError(
             f"cannot be used: {error}", source=str(path), next_action="mend or remove the file"

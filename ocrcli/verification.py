@@ -24,7 +24,7 @@ NORMALISATION = "NFC, white space collapsed"
 _REFERENCES = (".txt", ".md", ".gold.txt")
 _IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".pdf", ".jp2")
 _MARKUP = ("<|det|>", "<PAGE>")
-_INSTALL = 'pip install "ocrcli[verify]"'
+_INSTALL = 'pip install ".[verify]"'
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,20 @@ class TestInput:
             expected = [json.loads(line).get("text") for line in plain.splitlines()]
             assert [record.get("text") for record in records] == expected
 
+    @pytest.mark.parametrize("options", [(), ("--dry-run",)])
+    def test_pipes_in_a_folder_are_left_out(self, run_script, fakes, tmp_path, options):
+        folder = tmp_path / "in"
+        folder.mkdir()
+        fakes.write_pdf(folder / "a.pdf", ["1"])
+        os.mkfifo(folder / "b.pdf")
+        (folder / "c.png").symlink_to("/dev/zero")
+        done = run_script("transcribe", "in", *options, cwd=tmp_path)
+        assert done.code == 0
+        for name in ("b.pdf", "c.png"):
+            assert f"ocrcli: info: in/{name}: left out, it is no regular file\n" in done.stderr
+        assert "in/a.pdf" in done.stdout + done.stderr
+        assert run_script("transcribe", "in", *options, "-q", cwd=tmp_path).stderr == ""
+
     def test_device_is_no_file(self, in_shell):
         done = in_shell("ocrcli transcribe /dev/zero")
         assert (done.returncode, done.stdout) == (3, "")

@@ -276,6 +276,18 @@ class TestStderr:
         events = [json.loads(line)["event"] for line in done.stderr.splitlines()]
         assert events == ["file_start", *["page_done"] * 3, "file_done", "summary"]
 
+    def test_failures_are_events_and_no_lines_when_it_is_json(self, fakes, run_scripted, pdf):
+        failing = fakes.ScriptedRecogniser({1: fakes.result(1, finish="error", error="nan")})
+        missing = pdf.with_name("missing.pdf")
+        done = run_scripted(failing, ["transcribe", missing, pdf, "--progress", "json"])
+        assert done.code == 1
+        events = [json.loads(line) for line in done.stderr.splitlines()]
+        failed = [event for event in events if event["event"] == "file_failed"]
+        assert [event["source"] for event in failed] == [str(missing), str(pdf)]
+        assert [event["code"] for event in failed] == [3, 10]
+        pages = [event for event in events if event["event"] == "page_done"]
+        assert [event.get("error") for event in pages] == ["nan", None, None]
+
     def test_no_control_characters_outside_a_terminal(self, run_scripted, recogniser, pdf):
         done = run_scripted(recogniser, ["transcribe", pdf, "--progress", "bar"])
         assert not set(done.stderr) & {"\r", "\x1b"}

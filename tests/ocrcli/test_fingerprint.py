@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pathlib import Path
+
 import pytest
 
 from ocrcli.fingerprint import fingerprint

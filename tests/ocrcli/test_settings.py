@@ -72,6 +72,14 @@ def test_what_has_no_meaning_is_refused_and_names_the_file(places, text, words):
     assert "ocrcli.toml" in str(caught.value)
 
 
+def test_folder_in_place_of_the_file_is_named_as_one(places):
+    variables, folder = places()
+    (folder / "ocrcli.toml").unlink()
+    (folder / "ocrcli.toml").mkdir()
+    with pytest.raises(UsageError, match="ocrcli.toml: is a folder, .*; rename the folder"):
+        resolve({}, variables, folder)
+
+
 def test_bad_variable_is_named_and_an_empty_one_counts_as_unset(places):
     variables, folder = places()
     with pytest.raises(UsageError, match="OCRCLI_DEVICE"):
