@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ocrcli.errors import OutputError
+
 PAGES = 40
 ALL_PAGES = [str(number) for number in range(1, PAGES + 1)]
 
@@ -49,6 +51,20 @@ def test_file_size_limit_is_5_and_leaves_nothing(run_script, tmp_path, fakes, le
     assert done.code == 5
     assert "cannot be written: File too large" in done.stderr
     assert leftovers(tmp_path) == ["a.pdf"]
+
+
+def test_doubtful_file_that_cannot_be_written_counts_once(
+    run_scripted, tmp_path, fakes, monkeypatch
+):
+    def full(sink):
+        raise OutputError("cannot be written")
+
+    names = [fakes.write_pdf(tmp_path / name, ["x"] * 2) for name in ("a.pdf", "b.pdf")]
+    looping = fakes.ScriptedRecogniser({1: fakes.result(1, fakes.block("x"), "loop")})
+    monkeypatch.setattr("ocrcli.sinks.TextFile.seal", full)
+    done = run_scripted(looping, ["transcribe", *names, "-o", f"{tmp_path}/out/"])
+    assert done.code == 1
+    assert "2 files: 0 ok, 0 degraded, 2 failed" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
