@@ -199,6 +199,14 @@ class TestTargets:
         assert len(list((tmp_path / "out" / "a").iterdir())) == 3
         assert (tmp_path / "mine" / "page-0001.txt").read_text() == "mine"
 
+    def test_split_pages_as_pdf_are_refused_before_any_work(
+        self, run_script, pdf, tmp_path, one_line
+    ):
+        done = run_script("transcribe", pdf, "-o", tmp_path / "out", "--split-pages", "-f", "pdf")
+        assert (done.code, done.stdout) == (2, "")
+        one_line(done, "--split-pages writes text formats")
+        assert not (tmp_path / "out").exists()
+
     def test_links_in_a_circle_are_no_folder(self, run_script, pdf, tmp_path, one_line):
         (tmp_path / "loop").symlink_to("loop")
         for output in ("loop/", "loop/a.txt"):
