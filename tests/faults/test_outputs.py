@@ -126,12 +126,13 @@ def test_stopped_run_keeps_whole_files_and_can_be_resumed(
     assert "(1 before)" in again.stderr
 
 
-def test_run_that_is_stopped_accounts_for_every_page_on_stdout(run_script, pdf):
-    script = {"signal": [1, signal.SIGINT]}
-    done = run_script("transcribe", pdf, "-f", "jsonl", script=script)
-    assert done.code == 130
-    statuses = [json.loads(line)["status"] for line in done.stdout.splitlines()]
-    assert statuses == ["ok", "skipped", "skipped"]
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_run_that_is_stopped_accounts_for_every_page_on_stdout(run_script, pdf, number, code):
+    done = run_script("transcribe", pdf, "-f", "jsonl", script={"signal": [1, number]})
+    assert done.code == code
+    *pages, document = map(json.loads, done.stdout.splitlines())
+    assert [page["status"] for page in pages] == ["ok", "skipped", "skipped"]
+    assert (document["type"], document["status"], document["skipped"]) == ("document", "failed", 2)
 
 
 @pytest.mark.parametrize("seed", range(5))
