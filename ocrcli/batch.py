@@ -196,7 +196,12 @@ class BatchRun:
                         figures=figures,
                     )
             else:
-                batch.write_seconds += self._to_disk(task.target, task.figures, pages, document)
+                try:
+                    batch.write_seconds += self._to_disk(task.target, task.figures, pages, document)
+                except OcrError:
+                    # It counts as failed, and not as degraded too.
+                    document.output, document.is_unwritten = None, True
+                    raise
         self._observer.file_done(document)
         self._judge(document)
 

@@ -348,6 +348,7 @@ class Document:
         seconds: Wall time from opening the input to the last page.
         settings: Fingerprint of the settings, where one was made.
         figures_sha256: Hash of the figures that were cut out, where that was asked for.
+        is_unwritten: Whether work on the input ended early or its output could not be written.
     """
 
     source: Source
@@ -361,6 +362,7 @@ class Document:
     seconds: float = 0.0
     settings: str | None = None
     figures_sha256: str | None = None
+    is_unwritten: bool = False
 
     def add(self, page: Page) -> None:
         """Count a page."""
@@ -393,7 +395,7 @@ class Document:
 
     @property
     def status(self) -> str:
-        """Return "failed" if a page has no result, else "degraded" or "ok"."""
-        if self.num_missing:
+        """Return "failed" if a page or the whole has no result, else "degraded" or "ok"."""
+        if self.num_missing or self.is_unwritten:
             return "failed"
         return "degraded" if self.num_degraded else "ok"

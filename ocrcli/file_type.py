@@ -72,6 +72,6 @@ def _learn_heif(name: str, *, is_avif: bool) -> None:
         raise InputError(
             "HEIC and AVIF need another package",
             source=name,
-            next_action='install it with: pip install ".[heif]"',
+            next_action="install it with: pip install pi-heif",
         ) from error
     pi_heif.register_heif_opener()

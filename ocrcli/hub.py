@@ -28,7 +28,7 @@ WANTED = (
 _NAME = re.compile(
     r"(?P<repo>[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:@(?P<revision>[\w./-]+))?", re.ASCII
 )
-_INSTALL = 'pip install ".[hub]"'
+_INSTALL = "pip install huggingface_hub"
 
 
 def is_name(model: Path) -> bool:

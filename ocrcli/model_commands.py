@@ -1,16 +1,20 @@
 """Commands that measure a model: `calibrate-router` and `verify`."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ocrcli.errors import ExitCode
-from ocrcli.guard import guarded
+from ocrcli.guard import guarded, print_error
 from ocrcli.options import Device, Dtype, Options, ReadingMode
 from ocrcli.settings import chosen_model
 from ocrcli.streams import write_stdout
+
+if TYPE_CHECKING:
+    from ocrcli.verification import Comparison
 
 _Verbosity = Annotated[
     int,
@@ -73,11 +77,12 @@ def verify(
     """Read page images whose text is known and print the character error rate of each.
 
     Texts that hold <|det|> or <PAGE> are compared with what the model writes, .md files with the
-    Markdown made of it, others with plain text.
+    Markdown made of it, others with plain text. Images that cannot be read are listed, not counted
+    in the total, and make the exit code 10 (a lone image) or 1 (one of several).
     """
 
     def work() -> int:
-        from ocrcli.verification import known_pages, report, verify
+        from ocrcli.verification import exit_code, known_pages, report, verify
 
         options = Options(
             model=chosen_model(model),
@@ -88,8 +93,17 @@ def verify(
             max_tokens=max_tokens,
             threads=threads,
         )
-        for line in report(verify(known_pages(pages, references), options)):
+        done: list[Comparison] = []
+
+        def told() -> "Iterator[Comparison]":
+            for each in verify(known_pages(pages, references), options):
+                done.append(each)
+                if each.failure is not None:
+                    print_error(each.failure)
+                yield each
+
+        for line in report(told()):
             write_stdout(sys.stdout, f"{line}\n")
-        return ExitCode.OK
+        return exit_code(done)
 
     return guarded(work, verbose)

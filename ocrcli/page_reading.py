@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ def read_pages(
         second: Reads pages again that loop or were cut; None for no second reading.
     """
     reading = reading or Reading()
-    clock = _Clock(reading)
+    clock = _Clock(reading, recogniser)
     source = clock.until_late(pages)
     for page in source:
         # Nothing is with the model here, so what does not need it is passed on at once.
@@ -134,18 +134,20 @@ def _with_model(
                 yield from asked(page)
 
     def asked(page: PageImage) -> Iterator[PageImage]:
-        page = clock.with_deadline(page)
+        limit = clock.limit()
         if page.bands is None:
+            recogniser.load()
             waiting.append(page.facts)
-            yield page
+            yield replace(page, deadline=clock.deadline(limit))
             return
         long_page = LongPage(page.facts, reading.style)
-        for band in _drawn_in_time(page, long_page):
+        for band in _drawn_in_time(page, long_page, lambda: clock.is_over(limit)):
             if is_blank(band.image.facts):
                 long_page.add(band, blank_page(band.image.facts))
             else:
+                recogniser.load()
                 waiting.append(_BandOf(long_page, band))
-                yield replace(band.image, deadline=page.deadline)
+                yield replace(band.image, deadline=clock.deadline(limit))
         # Behind its bands, so that it is due when they are done.
         waiting.append(long_page)
 
@@ -192,33 +194,39 @@ _Waiting = PageFacts | Page | LongPage | _BandOf
 """What waits for its turn: pages and bands that the model reads, records, pages read in bands."""
 
 
-def _drawn_in_time(page: PageImage, long_page: LongPage) -> "Iterator[Band]":
+def _drawn_in_time(
+    page: PageImage, long_page: LongPage, is_over: Callable[[], bool]
+) -> "Iterator[Band]":
     """Yield the bands of a page; tell the page when one cannot be drawn, or not in time."""
     assert page.bands is not None, "only very long pages have bands"
     for band in page.bands():
         if isinstance(band, PageFailure):
             long_page.fail(band.message, band.status)
             return
-        if page.deadline is not None and time.monotonic() > page.deadline:
+        if is_over():
             long_page.fail("the page could not be read in time", PageStatus.TIMEOUT)
             return
         yield band
 
 
 class _Clock:
-    """The time limits of one document."""
+    """The time limits of one document, on a clock that stands still while the model is loaded."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, recogniser: Recogniser) -> None:
+        self._recogniser = recogniser
         self._page_timeout = reading.page_timeout_s
         limit = reading.file_timeout_s
-        self._end = None if limit is None else time.monotonic() + limit
+        self._end = None if limit is None else self._now() + limit
+
+    def _now(self) -> float:
+        return time.monotonic() - self._recogniser.load_seconds
 
     def until_late(
         self, pages: Iterable[PageImage | PageFailure]
     ) -> Iterator[PageImage | PageFailure]:
         """Yield pages as long as there is time to begin one; slow ones become failures."""
         source = iter(pages)
-        while self._end is None or time.monotonic() < self._end:
+        while not self.is_over(self._end):
             page = next(source, None)
             if page is None:
                 return
@@ -229,12 +237,20 @@ class _Clock:
             else:
                 yield page
 
-    def with_deadline(self, page: PageImage) -> PageImage:
-        """Return the page with the time at which it is given up."""
+    def limit(self) -> float | None:
+        """Return the time of this clock at which a page that is begun now is given up."""
         ends = [] if self._end is None else [self._end]
         if self._page_timeout is not None:
-            ends.append(time.monotonic() + self._page_timeout)
-        return replace(page, deadline=min(ends)) if ends else page
+            ends.append(self._now() + self._page_timeout)
+        return min(ends, default=None)
+
+    def is_over(self, limit: float | None) -> bool:
+        """Return whether a time of this clock has come."""
+        return limit is not None and self._now() >= limit
+
+    def deadline(self, limit: float | None) -> float | None:
+        """Return a time of this clock in seconds of `time.monotonic`, once the model is loaded."""
+        return None if limit is None else limit + self._recogniser.load_seconds
 
 
 def _settled(waiting: deque[_Waiting]) -> Iterator[Page]:

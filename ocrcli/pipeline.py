@@ -114,6 +114,13 @@ def transcribe_document(
     started = time.perf_counter()
     reading, journal = reading or Reading(), journal or NoJournal()
     numbers = iter(pages.page_numbers)
+
+    def end() -> None:
+        document.seconds = time.perf_counter() - started
+        document.model = recogniser.facts
+        with shielded():
+            output.document(document)
+
     try:
         for page in _in_order(numbers, pages, recogniser, reading, journal):
             with shielded():
@@ -129,10 +136,9 @@ def transcribe_document(
     except Stopped:
         for page_number in pages.page_numbers[document.num_pages :]:
             _skip(page_number, "the run was stopped", pages, document, output, observer)
+        end()
         raise
-    document.seconds = time.perf_counter() - started
-    document.model = recogniser.facts
-    output.document(document)
+    end()
 
 
 def _skip(

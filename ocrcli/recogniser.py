@@ -58,7 +58,7 @@ class Recogniser(Protocol):
 
     @property
     def load_seconds(self) -> float:
-        """Time it took to load the model."""
+        """Time spent on loading so far; no limit for a page or a file counts it."""
 
     @property
     def unknown_keys(self) -> tuple[str, ...]:
@@ -67,6 +67,9 @@ class Recogniser(Protocol):
     @property
     def page_size(self) -> "PageSize | None":
         """Size at which the model wants pages, or None for the usual one."""
+
+    def load(self) -> None:
+        """Get ready to read; do nothing where that was done."""
 
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages."""
@@ -143,6 +146,16 @@ class ModelRecogniser:
             return None
         return PageSize.full_color() if config.vision.image_channels == 3 else None
 
+    def load(self) -> None:
+        """Load the model, unless that was done.
+
+        Raises:
+            ModelError: The model is missing or does not fit.
+            DeviceError: The device is unavailable or out of memory.
+        """
+        if self._engine is None:
+            self._engine = self._load()
+
     def transcribe(self, pages: Iterable[PageImage]) -> "Iterator[PageResult]":
         """Yield one result per page, in the order of the pages.
 
@@ -159,8 +172,8 @@ class ModelRecogniser:
             return
         waiting: Iterator[PageImage | _Undrawn] = chain([first], source)
         while True:
-            if self._engine is None:
-                self._engine = self._load()
+            self.load()
+            assert self._engine is not None, "it was loaded"
             given: deque[PageImage | _Undrawn] = deque()
             full = None
             try:
@@ -173,8 +186,9 @@ class ModelRecogniser:
             except GpuFullError as error:
                 # Outside this block: the error holds on to what fills the memory.
                 full = error.with_traceback(None)
+            before = self.load_seconds
             self._retreat(full)
-            waiting = chain(given, waiting)
+            waiting = chain(_later(given, self.load_seconds - before), waiting)
 
     def _handed_over(
         self, pages: "Iterable[PageImage | _Undrawn]", given: "deque[PageImage | _Undrawn]"
@@ -263,16 +277,19 @@ class ModelRecogniser:
     def _load(self, only: Device | None = None) -> "Engine":
         """Load the model on the device asked for, or on the CPU where a GPU does not hold it."""
         device = only or self._options.device
+        started = time.perf_counter()
         try:
-            return self._load_on(device)
-        except GpuFullError:
-            if device is not Device.AUTO:
-                raise
-        self._once = (*self._once, _ON_CPU)
-        return self._load_on(Device.CPU)
+            try:
+                return self._load_on(device)
+            except GpuFullError:
+                if device is not Device.AUTO:
+                    raise
+            self._once = (*self._once, _ON_CPU)
+            return self._load_on(Device.CPU)
+        finally:
+            self.load_seconds += time.perf_counter() - started
 
     def _load_on(self, wanted: Device) -> "Engine":
-        started = time.perf_counter()
         import torch
 
         from ocrcli.engine import Engine, GenerationLimits
@@ -307,7 +324,6 @@ class ModelRecogniser:
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
-        self.load_seconds = time.perf_counter() - started
         return engine
 
 
@@ -336,6 +352,12 @@ def _without_pixels(page: PageImage | _Undrawn) -> PageImage | _Undrawn:
     if isinstance(page, _Undrawn) or redraw is None:
         return page
     return _Undrawn(page.page_number, page.deadline, redraw)
+
+
+def _later(pages: Iterable[PageImage | _Undrawn], seconds: float) -> Iterator[PageImage | _Undrawn]:
+    """Yield pages that are given up so much later: they waited for a model to be loaded."""
+    for page in pages:
+        yield page if page.deadline is None else replace(page, deadline=page.deadline + seconds)
 
 
 @contextlib.contextmanager

@@ -45,6 +45,11 @@ def run(names: Sequence[str], files_from: str | None, options: Options) -> int:
     to_stdout = options.output is None or options.output == STDOUT
     if to_stdout and options.split_pages:
         raise UsageError("--split-pages needs a folder", next_action="give one with -o")
+    if options.split_pages and options.format is OutputFormat.PDF:
+        raise UsageError(
+            "--split-pages writes text formats, not pdf",
+            next_action="leave it out, or choose another format with -f",
+        )
     if to_stdout and not options.dry_run:
         # Formats that are no text are refused before any work.
         new_writer(options.format)

@@ -65,7 +65,10 @@ def transcribe(
         ),
     ] = None,
     split_pages: Annotated[
-        bool, typer.Option("--split-pages", help="One file per page, in a folder per input.")
+        bool,
+        typer.Option(
+            "--split-pages", help="One file per page, in a folder per input; not for pdf."
+        ),
     ] = False,
     page_marks: Annotated[
         PageMarks, typer.Option(help="What stands between pages.")

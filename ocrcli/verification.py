@@ -6,12 +6,19 @@ decides what it is compared with: the model's own markup, Markdown, or plain tex
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ocrcli.document import Page
-from ocrcli.errors import InputError, OcrError
+from ocrcli.errors import (
+    DamagedError,
+    EncryptedError,
+    ExitCode,
+    InputError,
+    OcrError,
+    PagesFailedError,
+)
 from ocrcli.hub import local_model
 from ocrcli.options import Options
 from ocrcli.page_reading import Reading, read_pages
@@ -24,7 +31,7 @@ NORMALISATION = "NFC, white space collapsed"
 _REFERENCES = (".txt", ".md", ".gold.txt")
 _IMAGES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".bmp", ".pdf", ".jp2")
 _MARKUP = ("<|det|>", "<PAGE>")
-_INSTALL = 'pip install ".[verify]"'
+_INSTALL = "pip install rapidfuzz"
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,7 @@ class Comparison:
         status: Statuses of the image's pages, one each.
         characters: Length of the reference.
         edits: Insertions, deletions and replacements that lead from one text to the other.
+        failure: Why there is no reading to compare, or None. Such an image counts for nothing.
     """
 
     name: str
@@ -52,6 +60,7 @@ class Comparison:
     status: str
     characters: int
     edits: int
+    failure: OcrError | None = None
 
     @property
     def cer(self) -> float:
@@ -94,23 +103,31 @@ def known_pages(folder: Path, references: Path | None = None) -> list[KnownPage]
 def verify(pages: Sequence[KnownPage], options: Options) -> Iterator[Comparison]:
     """Read every image by itself and yield how far the reading is from its reference.
 
+    What cannot be used, an image or a reference, is yielded with the reason and passed over.
+
     Args:
         pages: The images and their references.
         options: The model, the device and the limits.
 
     Raises:
-        OcrError: An image, a reference, the model or the device cannot be used, or the package for
-            edit distances is missing.
+        OcrError: The model or the device cannot be used, or the package for edit distances is
+            missing.
     """
     _edits("", "")
     options = replace(options, model=local_model(options.model))
     recogniser = ModelRecogniser(options)
     for page in pages:
-        yield compared(page, options, recogniser)
+        try:
+            yield compared(page, options, recogniser)
+        except (InputError, DamagedError, EncryptedError) as error:
+            error.source = error.source or str(page.image)
+            yield Comparison(page.image.name, "", "error", 0, 0, error)
 
 
 def compared(known: KnownPage, options: Options, recogniser: Recogniser) -> Comparison:
     """Return how far the reading of one image is from its reference.
+
+    If any of its pages could not be read, there is nothing to compare but a `failure`.
 
     Args:
         known: The image and its reference.
@@ -130,31 +147,56 @@ def compared(known: KnownPage, options: Options, recogniser: Recogniser) -> Comp
     kind = _kind(reference, known.reference)
     wanted, got = (_normalised(text) for text in (reference, _text(read, kind)))
     status = ", ".join(page.status for page in read)
+    if failed := [page for page in read if page.status.is_failed]:
+        failure = PagesFailedError(
+            tuple(page.page_number for page in failed), len(read), source=str(known.image)
+        )
+        failure.message += f": {failed[0].error}"
+        return Comparison(known.image.name, kind, status, 0, 0, failure)
     return Comparison(known.image.name, kind, status, len(wanted), _edits(wanted, got))
 
 
-def report(comparisons: Iterator[Comparison]) -> Iterator[str]:
-    """Yield a line per image as it is read, and one for all.
+def report(comparisons: Iterable[Comparison]) -> Iterator[str]:
+    """Yield a line per image as it is read, and one for all that could be read.
 
     Args:
         comparisons: From `verify`.
     """
     done: list[Comparison] = []
+    num_failed = 0
     for each in comparisons:
+        if each.failure is not None:
+            num_failed += 1
+            yield f"{each.name}: not compared, {each.status}"
+            continue
         done.append(each)
         yield (
             f"{each.name}: CER {each.cer:.4f}, {each.edits} edits in {each.characters} characters "
             f"of {each.kind}, {each.status}"
         )
-    edits, characters = (sum(getattr(each, name) for each in done) for name in _COUNTS)
+    left_out = f"; {num_failed} failed and not counted" if num_failed else ""
+    if not done:
+        yield f"total: nothing to compare{left_out}"
+        return
+    edits = sum(each.edits for each in done)
+    characters = sum(each.characters for each in done)
     exact = sum(each.edits == 0 for each in done)
     yield (
         f"total: CER {edits / max(characters, 1):.4f}, {edits} edits in {characters} characters, "
-        f"{exact} of {len(done)} exact ({NORMALISATION})"
+        f"{exact} of {len(done)} exact ({NORMALISATION}){left_out}"
     )
 
 
-_COUNTS = ("edits", "characters")
+def exit_code(comparisons: Sequence[Comparison]) -> ExitCode:
+    """Return what a verification ends with: the failure of a lone image, or that some failed.
+
+    Args:
+        comparisons: All of `verify`.
+    """
+    failures = [each.failure for each in comparisons if each.failure is not None]
+    if not failures:
+        return ExitCode.OK
+    return failures[0].exit_code if len(comparisons) == 1 else ExitCode.INPUTS_FAILED
 
 
 def _kind(reference: str, path: Path) -> str:

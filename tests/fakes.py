@@ -68,6 +68,9 @@ class ScriptedRecogniser:
         self.page_size = None
         self.retries, self.retried = dict(retries or {}), []
 
+    def load(self) -> None:
+        pass
+
     def transcribe(self, pages: Iterable[PageImage]) -> Iterator[PageResult]:
         waiting: list[int] = []
         for page in pages:

@@ -68,6 +68,9 @@ class Recogniser:
         self.page_size = None
         self.read = 0
 
+    def load(self):
+        pass
+
     def transcribe(self, pages):
         for page in pages:
             self.facts = ModelFacts("scripted", "0" * 64, "float32", "cpu")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from ocrcli.errors import OutputError
+
 PAGES = 40
 ALL_PAGES = [str(number) for number in range(1, PAGES + 1)]
 
@@ -49,6 +51,20 @@ def test_file_size_limit_is_5_and_leaves_nothing(run_script, tmp_path, fakes, le
     assert done.code == 5
     assert "cannot be written: File too large" in done.stderr
     assert leftovers(tmp_path) == ["a.pdf"]
+
+
+def test_doubtful_file_that_cannot_be_written_counts_once(
+    run_scripted, tmp_path, fakes, monkeypatch
+):
+    def full(sink):
+        raise OutputError("cannot be written")
+
+    names = [fakes.write_pdf(tmp_path / name, ["x"] * 2) for name in ("a.pdf", "b.pdf")]
+    looping = fakes.ScriptedRecogniser({1: fakes.result(1, fakes.block("x"), "loop")})
+    monkeypatch.setattr("ocrcli.sinks.TextFile.seal", full)
+    done = run_scripted(looping, ["transcribe", *names, "-o", f"{tmp_path}/out/"])
+    assert done.code == 1
+    assert "2 files: 0 ok, 0 degraded, 2 failed" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -110,12 +126,13 @@ def test_stopped_run_keeps_whole_files_and_can_be_resumed(
     assert "(1 before)" in again.stderr
 
 
-def test_run_that_is_stopped_accounts_for_every_page_on_stdout(run_script, pdf):
-    script = {"signal": [1, signal.SIGINT]}
-    done = run_script("transcribe", pdf, "-f", "jsonl", script=script)
-    assert done.code == 130
-    statuses = [json.loads(line)["status"] for line in done.stdout.splitlines()]
-    assert statuses == ["ok", "skipped", "skipped"]
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_run_that_is_stopped_accounts_for_every_page_on_stdout(run_script, pdf, number, code):
+    done = run_script("transcribe", pdf, "-f", "jsonl", script={"signal": [1, number]})
+    assert done.code == code
+    *pages, document = map(json.loads, done.stdout.splitlines())
+    assert [page["status"] for page in pages] == ["ok", "skipped", "skipped"]
+    assert (document["type"], document["status"], document["skipped"]) == ("document", "failed", 2)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -182,6 +199,14 @@ class TestTargets:
         assert done.code == 0, done.stderr
         assert len(list((tmp_path / "out" / "a").iterdir())) == 3
         assert (tmp_path / "mine" / "page-0001.txt").read_text() == "mine"
+
+    def test_split_pages_as_pdf_are_refused_before_any_work(
+        self, run_script, pdf, tmp_path, one_line
+    ):
+        done = run_script("transcribe", pdf, "-o", tmp_path / "out", "--split-pages", "-f", "pdf")
+        assert (done.code, done.stdout) == (2, "")
+        one_line(done, "--split-pages writes text formats")
+        assert not (tmp_path / "out").exists()
 
     def test_links_in_a_circle_are_no_folder(self, run_script, pdf, tmp_path, one_line):
         (tmp_path / "loop").symlink_to("loop")

@@ -357,6 +357,7 @@ class TestProcess:
             "class Stopping:\n"
             "    facts, load_seconds, unknown_keys, page_size = None, 0.0, (), None\n"
             "    def __init__(self, options): pass\n"
+            "    def load(self): pass\n"
             "    def transcribe(self, pages):\n"
             "        next(iter(pages))\n"
             f"        os.kill(os.getpid(), signal.{stop.name})\n"

@@ -144,6 +144,39 @@ class TestTime:
             left = recogniser.deadline - time.monotonic()
             assert (low or 850) < left < (high or 901)
 
+    @pytest.mark.parametrize("limit", ["page_timeout_s", "file_timeout_s"])
+    def test_loading_the_model_counts_against_no_page_and_no_file(self, fakes, tmp_path, limit):
+        class Slow(fakes.ScriptedRecogniser):
+            def __init__(self):
+                super().__init__()
+                self.left, self.load_seconds = [], 0.0
+
+            def load(self):
+                if not self.load_seconds:
+                    started = time.monotonic()
+                    time.sleep(1.5)
+                    self.load_seconds = time.monotonic() - started
+
+            def transcribe(self, pages):
+                for page in pages:
+                    self.left.append(page.deadline - time.monotonic())
+                    yield self._answer(page.page_number)
+
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2"])
+        recogniser = Slow()
+        with open_pages(path) as pages:
+            found = statuses(read_pages(pages, recogniser, Reading(**{limit: 1.0})))
+        assert found == [(1, "ok"), (2, "ok")]
+        assert all(0 < left <= 1.0 for left in recogniser.left)
+
+    def test_blank_pages_load_no_model(self, fakes, tmp_path):
+        class Unwanted(fakes.ScriptedRecogniser):
+            def load(self):
+                raise AssertionError("no page has ink")
+
+        with open_pages(fakes.write_pdf(tmp_path / "a.pdf", [None])) as pages:
+            assert statuses(read_pages(pages, Unwanted())) == [(1, "blank")]
+
 
 class TestPythonInterface:
     @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ import pytest
 from ocrcli.batch import Batch
 from ocrcli.console import new_progress
 from ocrcli.document import Document, Page, PageSeconds, PageStatus, Source, TokenCounts
-from ocrcli.errors import DamagedError
+from ocrcli.errors import DamagedError, OutputError
 from ocrcli.options import ProgressStyle
 from ocrcli.progress import JsonProgress, NoProgress, PlainProgress, duration, summary
 from ocrcli.progress_bar import BarProgress
@@ -59,6 +59,14 @@ def test_summary_counts_files_and_pages():
     batch = Batch(3, [good, poor], [DamagedError("x")])
     assert summary(batch, 250) == (
         "3 files: 1 ok, 1 degraded, 1 failed; 3 pages, 1 blank; 4 min 10 s"
+    )
+
+
+def test_summary_counts_a_degraded_file_that_could_not_be_written_once():
+    lost = Document(Source("a", "0" * 64, 1, 1), is_unwritten=True)
+    lost.add(Page(1, PageStatus.LOOP))
+    assert summary(Batch(1, [lost], [OutputError("x")]), 1).startswith(
+        "1 files: 0 ok, 0 degraded, 1 failed; "
     )
 
 

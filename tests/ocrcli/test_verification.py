@@ -86,6 +86,43 @@ def test_missing_package_is_named(folder, monkeypatch):
         next(verify([], Options()))
 
 
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_lone_image_that_cannot_be_read_is_10(fakes, tmp_path, capfd):
+    fakes.text_picture().save(tmp_path / "a.png")
+    cut_short(tmp_path / "a.png")
+    (tmp_path / "a.txt").write_text("x")
+    assert main(["verify", "--pages", str(tmp_path), "--device", "cpu"]) == 10
+    out, err = capfd.readouterr()
+    assert out.splitlines() == [
+        "a.png: not compared, error",
+        "total: nothing to compare; 1 failed and not counted",
+    ]
+    assert "a.png: 1 of 1 pages could not be transcribed (page 1): " in err
+
+
+def test_one_of_several_that_cannot_be_read_is_1_and_counts_for_nothing(
+    folder, fakes, monkeypatch, capfd
+):
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.txt").write_text("One two")
+    cut_short(folder / "a.png")
+    (folder / "c.txt").write_bytes(b"\xff")
+    recogniser = fakes.ScriptedRecogniser({1: fakes.result(1, fakes.block("One two"))})
+    monkeypatch.setattr("ocrcli.verification.ModelRecogniser", lambda options: recogniser)
+    assert main(["verify", "--pages", str(folder)]) == 1
+    out, err = capfd.readouterr()
+    total = out.splitlines()[-1]
+    assert total.startswith("total: CER 0.0000, 0 edits in 7 characters, 1 of 1 exact")
+    assert total.endswith("; 2 failed and not counted")
+    assert [line.partition("cannot be read")[1] for line in err.splitlines()] == [
+        "",
+        "cannot be read",
+    ]
+
+
 @pytest.mark.weights
 @pytest.mark.slow
 def test_shipped_model_reads_what_the_text_says(fakes, tmp_path, capfd):

@@ -1,5 +1,7 @@
 """A GPU that is full: fewer pages at once, then smaller pictures, then the CPU, each said once."""
 
+import time
+
 import pymupdf
 import pytest
 import torch
@@ -8,7 +10,7 @@ from ocrcli.document import ModelFacts
 from ocrcli.engine import GenerationLimits
 from ocrcli.errors import DeviceError
 from ocrcli.options import Device, Options
-from ocrcli.page_reading import read_pages
+from ocrcli.page_reading import Reading, read_pages
 from ocrcli.pages import open_pages
 from ocrcli.recogniser import GpuFullError, ModelRecogniser
 
@@ -22,7 +24,7 @@ def machine(fakes, monkeypatch):
     class Machine:
         def __init__(self):
             self.room, self.pixels, self.has_cuda = 1000, 10**9, True
-            self.loaded, self.read = [], []
+            self.loaded, self.read, self.cpu_seconds = [], [], 0.0
 
         def recogniser(self, device):
             recogniser = ModelRecogniser(Options(device=device))
@@ -32,6 +34,7 @@ def machine(fakes, monkeypatch):
                 self.loaded.append(place)
                 if place == "cuda" and not self.has_cuda:
                     raise GpuFullError("the model does not fit into memory")
+                time.sleep(self.cpu_seconds if place == "cpu" else 0)
                 recogniser._model, recogniser._tokenizer = object(), object()
                 recogniser.facts = ModelFacts("m", "0" * 64, "float32", place)
                 return Engine(None, None, GenerationLimits())
@@ -62,6 +65,8 @@ def machine(fakes, monkeypatch):
 
         def answer(self, page):
             machine.read.append((page.page_number, self.place, page.pixels.size))
+            if page.deadline is not None and time.monotonic() > page.deadline:
+                return fakes.result(page.page_number, finish="timeout", error="late")
             return fakes.result(page.page_number, fakes.block(f"Page {page.page_number}"))
 
     monkeypatch.setattr("ocrcli.engine.Engine", Engine)
@@ -185,3 +190,12 @@ def test_bands_of_a_long_page_shrink_too(machine, tmp_path):
     assert len(machine.read) == 4
     assert all(size < 400_000 for _, _, size in machine.read)
     assert "memory_image" in codes([page])[0]
+
+
+@pytest.mark.parametrize("limit", ["page_timeout_s", "file_timeout_s"])
+def test_loading_the_model_once_more_counts_against_no_page_and_no_file(machine, path, limit):
+    machine.room, machine.cpu_seconds = 0, 2.5
+    with open_pages(path) as pages:
+        found = list(read_pages(pages, machine.recogniser(Device.AUTO), Reading(**{limit: 2.0})))
+    assert [page.text for page in found] == TEXTS
+    assert machine.loaded == ["cuda", "cpu"]

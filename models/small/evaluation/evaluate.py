@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (ValueError, OcrError) as error:
         parser.error(str(error))
     except ModuleNotFoundError as error:
-        parser.error(f"{error.name} is missing: pip install 'ocrcli[evaluate]'")
+        parser.error(f"{error.name} is missing: pip install '.[evaluate]'")
 
 
 def _run(arguments: argparse.Namespace, work: Path) -> None:
