@@ -396,6 +396,5 @@ class Document:
     @property
     def status(self) -> str:
         """Return "failed" if a page or the whole has no result, else "degraded" or "ok"."""
-        if self.num_missing or self.is_unwritten:
-            return "failed"
-        return "degraded" if self.num_degraded else "ok"
+        sound = "degraded" if self.num_degraded else "ok"
+        return "failed" if self.num_missing or self.is_unwritten else sound

@@ -4,17 +4,18 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ocrcli.document import ModelFacts, Notice, PageFacts, PageFailure, PageImage
+from ocrcli.document import ModelFacts, Notice, PageImage
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.hub import is_name, local_model
 from ocrcli.options import Device, Dtype, Options, ReadingMode
 from ocrcli.paths import Kind, kind_of
+from ocrcli.undrawn_page import UndrawnPage, later, without_pixels
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, GenerationLimits, PageResult
@@ -170,11 +171,11 @@ class ModelRecogniser:
         first = next(source, None)
         if first is None:
             return
-        waiting: Iterator[PageImage | _Undrawn] = chain([first], source)
+        waiting: Iterator[PageImage | UndrawnPage] = chain([first], source)
         while True:
             self.load()
             assert self._engine is not None, "it was loaded"
-            given: deque[PageImage | _Undrawn] = deque()
+            given: deque[PageImage | UndrawnPage] = deque()
             full = None
             try:
                 with _memory_reported():
@@ -188,18 +189,18 @@ class ModelRecogniser:
                 full = error.with_traceback(None)
             before = self.load_seconds
             self._retreat(full)
-            waiting = chain(_later(given, self.load_seconds - before), waiting)
+            waiting = chain(later(given, self.load_seconds - before), waiting)
 
     def _handed_over(
-        self, pages: "Iterable[PageImage | _Undrawn]", given: "deque[PageImage | _Undrawn]"
+        self, pages: "Iterable[PageImage | UndrawnPage]", given: "deque[PageImage | UndrawnPage]"
     ) -> Iterator[PageImage]:
         """Yield pages at the size there is memory for; note how each could be had once more."""
         for page in pages:
-            kept = _without_pixels(page)
+            kept = without_pixels(page)
             given.append(kept)
-            if isinstance(page, _Undrawn):
+            if isinstance(page, UndrawnPage):
                 yield page.drawn(self._tenths)
-            elif isinstance(kept, _Undrawn) and self._tenths:
+            elif isinstance(kept, UndrawnPage) and self._tenths:
                 yield kept.drawn(self._tenths)
             else:
                 yield page
@@ -325,39 +326,6 @@ class ModelRecogniser:
         self.unknown_keys = loaded.config.unknown_keys
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
         return engine
-
-
-@dataclass(frozen=True, eq=False)
-class _Undrawn:
-    """A page that was handed to the engine, without its pixels."""
-
-    page_number: int
-    deadline: float | None
-    redraw: Callable[[int], PageImage | PageFailure]
-
-    def drawn(self, tenths: int) -> PageImage:
-        """Return the page, so many tenths smaller than usual."""
-        page = self.redraw(tenths)
-        if isinstance(page, PageImage):
-            return replace(page, deadline=self.deadline)
-        import numpy as np
-
-        # It could be drawn before. For a page without pixels the engine answers with an error.
-        return PageImage(np.zeros((0, 0), np.uint8), PageFacts(self.page_number), self.deadline)
-
-
-def _without_pixels(page: PageImage | _Undrawn) -> PageImage | _Undrawn:
-    """Return what a page can be drawn from again, or the page itself."""
-    redraw = getattr(page, "redraw", None)
-    if isinstance(page, _Undrawn) or redraw is None:
-        return page
-    return _Undrawn(page.page_number, page.deadline, redraw)
-
-
-def _later(pages: Iterable[PageImage | _Undrawn], seconds: float) -> Iterator[PageImage | _Undrawn]:
-    """Yield pages that are given up so much later: they waited for a model to be loaded."""
-    for page in pages:
-        yield page if page.deadline is None else replace(page, deadline=page.deadline + seconds)
 
 
 @contextlib.contextmanager
