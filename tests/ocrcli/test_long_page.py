@@ -230,7 +230,11 @@ def test_same_bytes_alone_and_in_a_document(path, tiny_model, tmp_path):
         options = Options(model=tiny_model, device=Device.CPU, max_tokens=12, **options)
         with open_pages(file) as pages:
             found = list(read_pages(pages, ModelRecogniser(options)))
-        return found[number].markup, found[number].confidence, found[number].tokens
+        page = found[number]
+        # Two threads share a product differently when it lies elsewhere in memory: the last bits
+        # of a probability may differ, and no output shows them.
+        means = [round(value, 6) for value in dataclasses.astuple(page.confidence)]
+        return page.markup, means, page.tokens
 
     alone = markup(tmp_path / "one.pdf", 0)
     assert alone[2].output > 12
