@@ -9,7 +9,8 @@ import typer
 
 from ocrcli.errors import ExitCode
 from ocrcli.guard import guarded, print_error
-from ocrcli.options import Device, Dtype, Options, ReadingMode
+from ocrcli.model_flags import DeviceFlag, DtypeFlag, MaxTokensFlag, ModelFlag, ThreadsFlag
+from ocrcli.options import Device, Options, ReadingMode
 from ocrcli.settings import chosen_model
 from ocrcli.streams import write_stdout
 
@@ -53,25 +54,17 @@ def verify(
     references: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the texts lie [default: --pages].")
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Folder, safetensors file or org/name[@revision] [default: shipped].",
-        ),
-    ] = None,
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Options.device,
-    dtype: Annotated[Dtype, typer.Option(help="Number format.")] = Options.dtype,
+    model: ModelFlag = None,
+    device: DeviceFlag = Options.device,
+    dtype: DtypeFlag = Options.dtype,
     mode: Annotated[
         ReadingMode, typer.Option(help="Large models: onepass reads pages without tiles.")
     ] = Options.mode,
     max_crops: Annotated[
         int | None, typer.Option(metavar="N", help="Large models: most tiles of a page.")
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
-    ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
+    max_tokens: MaxTokensFlag = None,
+    threads: ThreadsFlag = None,
     verbose: _Verbosity = 0,
 ) -> int:
     """Read page images whose text is known and print the character error rate of each.

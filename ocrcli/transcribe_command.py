@@ -9,9 +9,8 @@ import typer
 
 from ocrcli.errors import EncryptedError, InputError, UsageError
 from ocrcli.guard import guarded
+from ocrcli.model_flags import DeviceFlag, DtypeFlag, MaxTokensFlag, ModelFlag, ThreadsFlag
 from ocrcli.options import (
-    Device,
-    Dtype,
     Options,
     OutputFormat,
     PageSelection,
@@ -92,24 +91,13 @@ def transcribe(
     max_pixels: Annotated[
         int, typer.Option(metavar="N", help="Refuse pictures with more pixels.")
     ] = Options.max_pixels,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="MODEL",
-            help="Folder, safetensors file or org/name[@revision] [default: shipped].",
-        ),
-    ] = None,
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Options.device,
-    dtype: Annotated[
-        Dtype,
-        typer.Option(help="auto is float32 on CPU, bfloat16 on GPU; int8 saves memory."),
-    ] = Options.dtype,
+    model: ModelFlag = None,
+    device: DeviceFlag = Options.device,
+    dtype: DtypeFlag = Options.dtype,
     pages_in_flight: Annotated[
         int | None, typer.Option(metavar="N", help="Pages worked on at once.")
     ] = None,
-    max_tokens: Annotated[
-        int | None, typer.Option(metavar="N", help="Cut a page after N tokens.")
-    ] = None,
+    max_tokens: MaxTokensFlag = None,
     mode: Annotated[
         ReadingMode,
         typer.Option(help="Large models: a lone page in tiles, or many pages in one pass."),
@@ -131,7 +119,7 @@ def transcribe(
     instruction: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Large models: what follows the pages.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(metavar="N", help="CPU threads.")] = None,
+    threads: ThreadsFlag = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Inputs worked on at once, with -o and several inputs.")
     ] = Options.jobs,
