@@ -10,6 +10,8 @@ from ocrcli.options import Device, Dtype
 ModelFlag = Annotated[
     Path | None,
     typer.Option(
+        # Typer 0.27 would make the option --MODEL, after the word below.
+        "--model",
         metavar="MODEL",
         help="Folder, safetensors file or org/name[@revision] [default: shipped].",
     ),
