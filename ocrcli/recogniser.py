@@ -293,7 +293,7 @@ class ModelRecogniser:
     def _load_on(self, wanted: Device) -> "Engine":
         import torch
 
-        from ocrcli.engine import Engine, GenerationLimits
+        from ocrcli.engine import Engine, GenerationLimits, TokenRun
         from ocrcli.models import CheckpointError, load_model, model_facts
         from ocrcli.tokenizer import Tokenizer
 
@@ -321,6 +321,9 @@ class ModelRecogniser:
         limits = _with_options(
             GenerationLimits.for_model(loaded.config, _window(loaded.config, options)), options
         )
+        blank = tokenizer.encode(" ")
+        if loaded.config.sparse.page_isolated and len(blank) == 1:
+            limits = replace(limits, token_run=TokenRun(blank[0]))
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys

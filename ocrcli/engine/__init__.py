@@ -5,7 +5,7 @@ from ocrcli.engine.guards import LoopGuard
 from ocrcli.engine.kv_cache import CacheFullError
 from ocrcli.engine.limits import GenerationLimits
 from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
-from ocrcli.engine.sampling import NoRepeatNgram
+from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
 
 __all__ = [
     "CacheFullError",
@@ -17,4 +17,5 @@ __all__ = [
     "PageInput",
     "PageResult",
     "StageSeconds",
+    "TokenRun",
 ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ocrcli.engine.guards import LoopGuard
-from ocrcli.engine.sampling import NoRepeatNgram
+from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 
 
@@ -20,6 +20,7 @@ class GenerationLimits:
         max_tiles: Most tiles that a lone page of a large model is cut into; 0 for none.
         no_repeat_ngram: Ban on repeated n-grams, or None.
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
+        token_run: Ban on endless blanks or dashes, or None.
         instruction: Sentence after the images of a prompt; None for the published ones.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
@@ -36,6 +37,7 @@ class GenerationLimits:
     max_tiles: int = 0
     no_repeat_ngram: NoRepeatNgram | None = None
     lone_page_ngram: NoRepeatNgram | None = None
+    token_run: TokenRun | None = None
     instruction: str | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
     max_cache_blocks: int | None = None

@@ -65,6 +65,33 @@ class NoRepeatNgram:
             end += 1
 
 
+@dataclass(frozen=True)
+class TokenRun:
+    """Ban on a token behind too many of its like in a row.
+
+    A model that keeps the gaps in program text cannot count long ones, nor the dashes of a rule,
+    and may then write blanks or dashes without end.
+
+    Attributes:
+        blank: Id of one blank.
+        blanks: Blanks that may stand in a row.
+        others: Equal tokens of another kind that may; longer than a line of program text.
+    """
+
+    blank: int
+    blanks: int = 32
+    others: int = 132
+
+    def banned(self, ids: Sequence[int]) -> set[int]:
+        """Return the ids that may not follow `ids`."""
+        if not ids:
+            return set()
+        last = ids[-1]
+        longest = self.blanks if last == self.blank else self.others
+        tail = ids[-longest:]
+        return {last} if len(tail) == longest and set(tail) == {last} else set()
+
+
 class GreedySampler:
     """Picks the best allowed id of every row and reports how probable it was."""
 

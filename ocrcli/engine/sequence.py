@@ -169,6 +169,8 @@ class Sequence:
         ngram = self._limits.ngram_for(self.num_pages)
         if ngram is not None:
             banned |= ngram.banned(self._ids)
+        if self._limits.token_run is not None:
+            banned |= self._limits.token_run.banned(self._ids)
         if not self._isolated and self._markers == self.num_pages and self._tokens.page is not None:
             banned.add(self._tokens.page)
         return sorted(banned)

@@ -4,7 +4,7 @@ import random
 import pytest
 import torch
 
-from ocrcli.engine.sampling import GreedySampler, NoRepeatNgram
+from ocrcli.engine.sampling import GreedySampler, NoRepeatNgram, TokenRun
 
 
 def banned_by_loops(ids, size, window):
@@ -80,3 +80,11 @@ def test_scores_that_are_not_finite_give_no_probability():
     _, probabilities = sampler()(logits, {})
     assert math.isnan(probabilities[0])
     assert math.isfinite(probabilities[1])
+
+
+def test_a_token_is_banned_behind_a_full_run_of_its_like():
+    rule = TokenRun(blank=7, blanks=3, others=5)
+    assert rule.banned([1, 7, 7, 7]) == {7}
+    assert rule.banned([7, 7, 7, 1]) == rule.banned([1, 7, 7]) == rule.banned([]) == set()
+    assert rule.banned([7, 4, 4, 4, 4, 4]) == {4}
+    assert rule.banned([4, 4, 4, 4]) == rule.banned([4, 4, 5, 4, 4, 4]) == set()
