@@ -319,7 +319,8 @@ class ModelRecogniser:
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
         limits = _with_options(
-            GenerationLimits.for_model(loaded.config, _window(loaded.config, options)), options
+            GenerationLimits.for_model(loaded.config, _window(loaded.config, options), device),
+            options,
         )
         blank = tokenizer.encode(" ")
         if loaded.config.sparse.page_isolated and len(blank) == 1:

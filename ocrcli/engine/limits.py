@@ -6,6 +6,8 @@ from ocrcli.engine.guards import LoopGuard
 from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 
+_GPU_PAGES = 64
+
 
 @dataclass(frozen=True)
 class GenerationLimits:
@@ -47,7 +49,7 @@ class GenerationLimits:
         """Check the ranges."""
         _check("max_tokens_per_page", self.max_tokens_per_page, 1, 32768)
         _check("pages_in_flight", self.pages_in_flight, 1, 1024)
-        _check("decode_width", self.decode_width, 1, 32)
+        _check("decode_width", self.decode_width, 1, 256)
         _check("pages_per_prompt", self.pages_per_prompt, 1, 256)
         _check("max_tiles", self.max_tiles, 0, 256)
 
@@ -58,7 +60,9 @@ class GenerationLimits:
         return self.no_repeat_ngram
 
     @classmethod
-    def for_model(cls, config: ModelConfig, pages_per_prompt: int = 1) -> "GenerationLimits":
+    def for_model(
+        cls, config: ModelConfig, pages_per_prompt: int = 1, device: str = "cpu"
+    ) -> "GenerationLimits":
         """Return the limits that a model is published with.
 
         Page-isolated models have no ban on n-grams; the others ban 35-grams over the last 128 ids
@@ -67,9 +71,12 @@ class GenerationLimits:
         Args:
             config: The model.
             pages_per_prompt: Pages that share one prompt; 1 for page-isolated models.
+            device: "cpu" or "cuda".
         """
         if config.sparse.page_isolated:
-            return cls()
+            # A GPU takes as long for one row as for many, and a page's cache takes 12 MB.
+            wide = _GPU_PAGES if device == "cuda" else 4
+            return cls(pages_in_flight=wide, decode_width=wide)
         window = 128 if pages_per_prompt == 1 else 1024
         return cls(
             pages_in_flight=max(4, pages_per_prompt),
