@@ -10,7 +10,8 @@ chooses the pages anew. A page is taken when
 - it has 400 to 4,500 characters, all of them taught (after `clean_line`), none hidden,
 - no more than 1 % of them are in fonts of mathematics or symbols,
 - all lines are upright and on the paper, and fewer than one line in eight has a gap wider than two
-  ems that is not filled by leaders (columns and tables have no reading order line by line),
+  ems that is not filled by leaders, or leaders twice (columns and tables have no reading order
+  line by line),
 - pictures cover less than 5 % of it, and it has fewer than 80 drawn paths.
 
 Documents whose name says that they are in another language than the ten taught ones are left out.
@@ -55,7 +56,7 @@ class Line:
 
     Attributes:
         text: Its pieces from left to right.
-        gaps: Whether a wide gap without leaders lies in it.
+        gaps: Whether a wide gap without leaders lies in it, or two entries of an index.
     """
 
     text: str
@@ -180,7 +181,8 @@ def _joined(row: list[tuple[float, float, float, float, float, str]]) -> Line:
         for left, right in zip(row, row[1:], strict=False)
     ]
     text = clean_line(" ".join(piece[5] for piece in row)) or " ".join(piece[5] for piece in row)
-    return Line(_LEADERS.sub(LEADER, text).strip(), any(gaps))
+    text = _LEADERS.sub(LEADER, text).strip()
+    return Line(text, any(gaps) or text.count(LEADER) > 1)
 
 
 def is_usable(page: "pymupdf.Page") -> bool:
