@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from ocrcli.options import Options
     from ocrcli.recogniser import ModelRecogniser
 
+_KEPT_EVERY = 25
+
 
 def read_sets(folder: Path, names: Sequence[str], options: "Options", output: Path) -> Readings:
-    """Read sets through the engine, and write the file after every one of them.
+    """Read sets through the engine, and write the file now and then and after every one of them.
 
     Args:
         folder: A prepared folder.
@@ -44,6 +46,8 @@ def read_sets(folder: Path, names: Sequence[str], options: "Options", output: Pa
         for page, read in zip(pages, _read(folder, name, pages, recogniser), strict=True):
             readings.pages[name, page.name] = _reading(name, page, read)
             sys.stderr.write(f"\r{name} {page.name} {read.status:<12}")
+            if len(readings.pages) % _KEPT_EVERY == 0:
+                write_readings(output, readings)
         seconds = time.perf_counter() - started
         sys.stderr.write(f"\r{name}: {len(pages)} pages, {seconds / len(pages):.2f} s each\n")
         readings.reader.setdefault("seconds_per_page", {})[name] = round(seconds / len(pages), 3)
