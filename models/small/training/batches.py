@@ -26,6 +26,11 @@ _POOLED_BATCHES = 3
 _LENGTH_STEP = 64
 # A page with fewer glyphs may look alike either way up.
 _ORIENTABLE_GLYPHS = 40
+# Pages with a few words would hardly come up otherwise, on small pictures least of all.
+_SHORT = 0.1
+_SMALL_AREA = 500_000
+# Of half of the pages so many tokens are shown wrong.
+_MISTAKES = 0.02
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,8 @@ class TrainingBatch:
     """One batch before it is drawn.
 
     Attributes:
-        tokens: Responses from `<PAGE>` to EOS, padded, int64 [B, T + 1].
+        tokens: Responses from `<PAGE>` to EOS, padded, int64 [B, T + 1]; in some pages a few are
+            wrong, see `_mistaken`.
         kept: Tokens that are followed by a real one, flat indices into [B, T], int64 [n].
         target: What follows them, int64 [n].
         paint: What to draw.
@@ -120,7 +126,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
             groups = [samples[i : i + stage.batch] for i in range(0, len(samples), stage.batch)]
             order.shuffle(groups)
             for group in groups:
-                yield _collate(group, width, height, tokenizer.pad_id)
+                yield _collate(group, width, height, tokenizer.pad_id, rng)
 
 
 def _compose(
@@ -138,7 +144,10 @@ def _compose(
             return None
     else:
         extent = (width - rng.randrange(64), height - rng.randrange(16))
-        page = composer.page(rng, *extent, stage.sizes, int(stage.max_tokens * 2.7))
+        budget = int(stage.max_tokens * 2.7)
+        if rng.random() < _SHORT * (3 if width * height < _SMALL_AREA else 1):
+            budget = min(budget, rng.randrange(70, 700))
+        page = composer.page(rng, *extent, stage.sizes, budget)
     damaged = rng.random() < stage.damage
     view = _view(rng, page, stage.tilt, damaged, (width, height), extent)
     boxes = None
@@ -209,7 +218,23 @@ def _page_box(
     return (round(low[0]), round(low[1]), round(high[0]), round(high[1]))
 
 
-def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> TrainingBatch:
+def _mistaken(rng: random.Random, ids: list[int]) -> list[int]:
+    """Return a response with a few tokens replaced by others of it, `<PAGE>` and EOS kept.
+
+    What follows them stays asked for. A model that has only ever seen what is right goes on from
+    its first mistake to others, or in circles (Blecher et al., Nougat, 2023, section 3.2).
+    """
+    if rng.random() < 0.5 or len(ids) < 4:
+        return ids
+    return [
+        rng.choice(ids) if 0 < place < len(ids) - 1 and rng.random() < _MISTAKES else token
+        for place, token in enumerate(ids)
+    ]
+
+
+def _collate(
+    samples: list[_Sample], width: int, height: int, pad: int, rng: random.Random
+) -> TrainingBatch:
     longest = max(len(sample.ids) for sample in samples)
     length = -(-(longest - 1) // _LENGTH_STEP) * _LENGTH_STEP + 1
     tokens = np.full((len(samples), length), pad, np.int64)
@@ -235,10 +260,13 @@ def _collate(samples: list[_Sample], width: int, height: int, pad: int) -> Train
     orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
     following = tokens[:, 1:].reshape(-1)
     kept = np.flatnonzero(following != pad)
+    target = following[kept]
+    for row, sample in enumerate(samples):
+        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids)
     return TrainingBatch(
         tokens=torch.from_numpy(tokens),
         kept=torch.from_numpy(kept),
-        target=torch.from_numpy(following[kept]),
+        target=torch.from_numpy(target),
         paint=paint,
         orientable=orientable,
         width=width,

@@ -1,4 +1,4 @@
-"""Kinds of page: articles in columns, forms, receipts, pictures."""
+"""Kinds of page: articles in columns, tables, forms, receipts, pictures."""
 
 from ocrcli.models.small.training import displays, parts
 from ocrcli.models.small.training.composed import ComposedBlock, Type
@@ -117,6 +117,25 @@ def article(sheet: Sheet, max_characters: int) -> Blocks:
     if rng.random() < 0.35:
         label = rng.choice(["page_number", "page_number", "footer"])
         parts.running_line(sheet, blocks, label, top=False)
+    return blocks
+
+
+def tables(sheet: Sheet, max_characters: int) -> Blocks:
+    """Set tables, one below the other, with a heading or a paragraph between some of them."""
+    rng = sheet.rng
+    blocks: Blocks = []
+    if rng.random() < 0.6:
+        parts.title(sheet, blocks)
+    for _ in range(rng.randrange(1, 5)):
+        left = max_characters - sum(block.characters for block in blocks)
+        if left < 160 or not sheet.room():
+            break
+        if rng.random() < 0.5:
+            paragraphs(sheet, blocks, min(left, 500), 1)
+        if rng.random() < 0.3:
+            parts.title(sheet, blocks)
+        left = max_characters - sum(block.characters for block in blocks)
+        table(sheet, blocks, left - 80)
     return blocks
 
 

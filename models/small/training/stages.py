@@ -35,12 +35,26 @@ DAMAGED_TILT = 3.0
 """Largest rotation in degrees of damaged pages."""
 
 _WHOLE = (
-    ((1024, 1280), 0.44),
-    ((960, 1280), 0.32),
-    ((1280, 960), 0.10),
-    ((768, 1024), 0.08),
+    ((1024, 1280), 0.40),
+    ((960, 1280), 0.30),
+    ((1280, 960), 0.08),
+    ((768, 1024), 0.06),
     ((896, 1280), 0.06),
+    ((1280, 704), 0.04),
+    ((704, 1280), 0.03),
+    ((1152, 1280), 0.03),
 )
+
+
+def _any_shape(least: int, most: int, area: int) -> tuple[tuple[tuple[int, int], float], ...]:
+    """Return every size in steps of 64 pixels with at most `area` pixels.
+
+    With a handful of sizes the model learns these by heart, and boxes on others come out squeezed.
+    """
+    sides = range(least, most + 1, 64)
+    found = [(width, height) for width in sides for height in sides if width * height <= area]
+    return tuple((size, 1.0) for size in found if max(size) <= 4 * min(size))
+
 
 # Reading emerges on small crops; whole pages from the start were never seen to learn.
 STAGES = {
@@ -63,7 +77,7 @@ STAGES = {
         0.125,
     ),
     "tiny": Stage(
-        (((576, 320), 0.3), ((448, 1024), 0.3), ((640, 448), 0.2), ((512, 768), 0.2)),
+        _any_shape(192, 1024, 640 * 704),
         160,
         832,
         (11, 36),
@@ -83,10 +97,10 @@ STAGES = {
         turned=0.125,
         mixture=(
             ("pages", 0.38),
-            ("dense", 0.18),
-            ("scans", 0.2),
-            ("small_type", 0.15),
-            ("tiny", 0.09),
+            ("dense", 0.2),
+            ("scans", 0.21),
+            ("small_type", 0.1),
+            ("tiny", 0.11),
         ),
     ),
 }

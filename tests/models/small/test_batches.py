@@ -1,6 +1,8 @@
 """Batches of two processes: different pages, and alike in size and length if asked for."""
 
 import itertools
+import random
+import statistics
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,10 +10,11 @@ import pytest
 import torch
 
 import ocrcli.models.small
-from ocrcli.models.small.training.batches import PageBatches
+from ocrcli.models.small.training.batches import PageBatches, _mistaken
 from ocrcli.models.small.training.stages import STAGES
 from ocrcli.tokenizer import Tokenizer
 
+PAGE, EOS = 4, 2
 TOKENIZER = Path(ocrcli.models.small.__file__).parent / "tokenizer.json"
 
 
@@ -30,10 +33,23 @@ def batches(block_atlas, text_folder, tmp_path):
 def test_targets_are_the_tokens_that_follow(batches):
     pad = Tokenizer.from_file(TOKENIZER).pad_id
     for batch in batches(2, 0):
-        following = batch.tokens[:, 1:]
-        assert torch.equal(batch.target, following[following != pad])
-        assert torch.equal(following.flatten()[batch.kept], batch.target)
-        assert len(batch.kept) < following.numel()
+        following = batch.tokens[:, 1:].flatten()
+        assert torch.equal(batch.kept, (following != pad).nonzero()[:, 0])
+        # Few tokens are shown wrong, and never the first and the last.
+        wrong = following[batch.kept] != batch.target
+        assert wrong.float().mean() < 0.05
+        assert not wrong[batch.target == EOS].any()
+        assert (batch.tokens[:, 0] == PAGE).all()
+
+
+def test_half_of_the_responses_hold_mistakes():
+    rng = random.Random(0)
+    ids = [PAGE, *range(10, 410), EOS]
+    shown = [_mistaken(rng, ids) for _ in range(200)]
+    wrong = [sum(one != other for one, other in zip(ids, each, strict=True)) for each in shown]
+    assert 70 < sum(count == 0 for count in wrong) < 130
+    assert 4 < statistics.mean(count for count in wrong if count) < 12
+    assert all(each[0] == PAGE and each[-1] == EOS for each in shown)
 
 
 def test_one_order_gives_alike_batches_of_different_pages(batches):
