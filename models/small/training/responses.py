@@ -1,11 +1,17 @@
 """What the model is to write for a composed page: block headers, lines, tables as HTML."""
 
+import re
 from collections.abc import Sequence
 
 from ocrcli.models.small.training.composed import ComposedBlock, TableCell
 from ocrcli.tokenizer import Tokenizer
 
 Box = tuple[int, int, int, int]
+
+# Nobody can count more blanks by eye, and a model that tries to writes them without end.
+_LONGEST_INDENTATION, _LONGEST_GAP = 24, 8
+_DEEP = re.compile(rf"^ {{{_LONGEST_INDENTATION + 1},}}", re.MULTILINE)
+_WIDE = re.compile(rf"(?<=\S) {{{_LONGEST_GAP + 1},}}")
 
 
 def response(
@@ -27,8 +33,18 @@ def response(
         if block.table is not None:
             ids += table_ids(tokenizer, block.table)
         else:
-            ids += tokenizer.encode(block.text)
+            ids += tokenizer.encode(_with_short_gaps(block.text))
     return [*ids, tokenizer.eos_id]
+
+
+def _with_short_gaps(text: str) -> str:
+    r"""Return text with no more blanks in a row than can be told.
+
+    Example:
+        >>> _with_short_gaps("a" + 30 * " " + "b") == "a" + 8 * " " + "b"
+        True
+    """
+    return _WIDE.sub(" " * _LONGEST_GAP, _DEEP.sub(" " * _LONGEST_INDENTATION, text))
 
 
 def table_ids(tokenizer: Tokenizer, rows: Sequence[Sequence[TableCell]]) -> list[int]:

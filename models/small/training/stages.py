@@ -66,16 +66,6 @@ STAGES = {
     "scans": Stage(_WHOLE, 48, 2112, (12, 26), True, 1.0, 0.6, 0.125),
     # Small type at the size that pages are read at by default: 7 to 9 pt on A4, set close.
     "dense": Stage(_WHOLE, 32, 3072, (9, 13), True, 1.0, 0.15, 0.125),
-    "small_type": Stage(
-        (((1408, 1920), 0.7), ((1920, 1408), 0.1), ((1280, 1792), 0.2)),
-        20,
-        3072,
-        (11, 20),
-        True,
-        1.0,
-        0.3,
-        0.125,
-    ),
     "tiny": Stage(
         _any_shape(192, 1024, 640 * 704),
         160,
@@ -97,9 +87,8 @@ STAGES = {
         turned=0.125,
         mixture=(
             ("pages", 0.38),
-            ("dense", 0.2),
+            ("dense", 0.3),
             ("scans", 0.21),
-            ("small_type", 0.1),
             ("tiny", 0.11),
         ),
     ),

@@ -44,3 +44,11 @@ def test_responses_parse_back_into_their_blocks(tokenizer):
 
 def test_blank_page_is_a_marker_and_an_end(tokenizer):
     assert response(tokenizer, [], []) == [tokenizer.page_id, tokenizer.eos_id]
+
+
+def test_gaps_in_code_are_no_longer_than_can_be_counted(tokenizer):
+    code = ComposedBlock("code", ["a" + 30 * " " + "b", 60 * " " + "c  d"])
+    text = tokenizer.decode(response(tokenizer, [code], [(0, 0, 9, 9)]))
+    assert text.endswith("a" + 8 * " " + "b\n" + 24 * " " + "c  d")
+    page = parse_markup(text, 600, 800)
+    assert len(page.blocks) == 1
