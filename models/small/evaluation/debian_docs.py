@@ -12,7 +12,8 @@ chooses the pages anew. A page is taken when
 - all lines are upright and on the paper, and fewer than one line in eight has a gap wider than two
   ems that is not filled by leaders, or leaders twice (columns and tables have no reading order
   line by line),
-- pictures cover less than 5 % of it, and it has fewer than 80 drawn paths.
+- pictures cover less than 5 % of it, and it has fewer than 80 drawn paths, none of them as short as
+  an underscore: TeX draws those of some fonts, and the text layer lacks them.
 
 Documents whose name says that they are in another language than the ten taught ones are left out.
 Of the pages left in a document, those are read whose digest of "package/path/page" is smallest.
@@ -46,6 +47,8 @@ _MOST_MATHS = 0.01
 _MOST_GAPS = 1 / 8
 _WIDE_GAP = 2.0
 _MOST_PICTURE, _MOST_PATHS = 0.05, 80
+_UNDERSCORE = (1.0, 7.0, 1.0)
+"""Shortest, longest and highest drawn underscore in points."""
 _LEADERS = re.compile(r"(?:\s*\.){4,}\s*")
 _LANGUAGE = re.compile(r"\.([a-z]{2})(?:[-_]\w+)?\.pdf")
 
@@ -211,8 +214,14 @@ def is_usable(page: "pymupdf.Page") -> bool:
         maths <= _MOST_MATHS * characters
         and not hidden
         and pictured < _MOST_PICTURE * area
-        and len(page.get_drawings()) < _MOST_PATHS
+        and len(drawn := page.get_drawings()) < _MOST_PATHS
+        and not any(_is_underscore(path["rect"]) for path in drawn)
     )
+
+
+def _is_underscore(box: "pymupdf.Rect") -> bool:
+    shortest, longest, highest = _UNDERSCORE
+    return shortest < box.width < longest and box.height < highest
 
 
 def _font_name(name: str) -> str:

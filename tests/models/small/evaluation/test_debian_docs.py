@@ -92,3 +92,21 @@ int main(void) { return 0; } and so on, a line that is far too long to be left o
     with pytest.raises(ValueError, match="manual pages in pl"):
         paragraphs(tmp_path, "pl")
     assert set(LANGUAGES) == {"en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "pl"}
+
+
+def test_pages_whose_text_layer_is_not_what_is_printed_are_left_out() -> None:
+    prose = [(72, 72 + 12 * row, PROSE[:80]) for row in range(40)]
+    page = document(prose)
+    page.draw_line((72, 600), (300, 600), width=0.4)
+    assert is_usable(page)
+    # TeX draws the underscores of some fonts.
+    page.draw_line((100, 640), (103, 640), width=0.4)
+    assert not is_usable(page)
+    # An index in two columns would be read across.
+    entries = [
+        (x, 80 + 15 * row, "name of an entry" + ". " * 20 + str(row))
+        for row in range(30)
+        for x in (72, 300)
+    ]
+    assert not is_usable(document(entries))
+    assert is_usable(document([entry for entry in entries if entry[0] == 72]))
