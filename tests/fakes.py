@@ -161,7 +161,7 @@ def jbig2(picture: Image.Image) -> bytes:
     return segment(0, 48, page) + segment(1, 38, region + fax[start : start + length])
 
 
-def text_picture(mode: str = "L", size: tuple[int, int] = (640, 480)) -> Image.Image:
+def text_picture(mode: str = "L", size: tuple[int, int] = (960, 720)) -> Image.Image:
     """Return dark bars on white, heavier at the top left, so that turning shows."""
     picture = Image.new("L", size, 255)
     draw = ImageDraw.Draw(picture)

@@ -263,7 +263,7 @@ class TestPictures:
     @pytest.mark.parametrize("format_", ["PNG", "JPEG", "TIFF", "WEBP", "BMP", "GIF"])
     def test_type_is_read_from_the_content(self, fakes, save, format_):
         page = one(save("picture.dat", fakes.encoded(fakes.text_picture(), format_)))
-        assert page.pixels.shape == (480, 640)
+        assert page.pixels.shape == (720, 960)
         assert np.abs(page.pixels.astype(int) - np.asarray(fakes.text_picture())).mean() < 2
 
     def test_every_frame_of_a_tiff_is_a_page(self, fakes, save):
@@ -271,7 +271,7 @@ class TestPictures:
         data = fakes.encoded(frames[0], "TIFF", save_all=True, append_images=frames[1:])
         pages = read(save("a.tif", data))
         assert [page.page_number for page in pages] == [1, 2]
-        assert [page.pixels.shape for page in pages] == [(480, 640), (300, 600)]
+        assert [page.pixels.shape for page in pages] == [(600, 800), (375, 750)]
 
     def test_previews_in_a_tiff_are_no_pages(self, fakes, tmp_path):
         path = tmp_path / "a.tif"
@@ -304,7 +304,7 @@ class TestPictures:
         exif = Image.Exif()
         exif[274] = orientation
         page = one(save("a.img", fakes.encoded(stored, format_, exif=exif, dpi=(200, 200))))
-        assert page.pixels.shape == (480, 640)
+        assert page.pixels.shape == (720, 960)
         assert np.abs(page.pixels.astype(int) - np.asarray(upright)).mean() < 3
 
     def test_large_scan_is_scaled_down(self, fakes, save):
@@ -390,10 +390,11 @@ class TestForeignFiles:
             open_pages(test_data / "r6-user-password.pdf")
         assert one(test_data / "r6-user-password.pdf", password="asdfzxcv").facts.ink_pixels
 
-    def test_scan_of_known_resolution_keeps_its_size(self, test_data):
+    def test_small_scan_of_known_resolution_is_enlarged_a_little(self, test_data):
         page = one(test_data / "phototest.tif")
-        assert page.pixels.shape == (480, 640)
-        assert page.facts.dpi == 200
+        assert page.pixels.shape == (600, 800)
+        assert page.facts.dpi == 250
+        assert (page.facts.width_pt, page.facts.height_pt) == pytest.approx((230.4, 172.8))
 
     def test_rotation_of_the_page_is_reported(self, test_data):
         page = one(test_data / "ocr_test_rotated_90.pdf")

@@ -31,7 +31,7 @@ def test_every_colour_mode_gives_the_same_grey(fakes, mode):
 
 def test_lab_keeps_dark_and_light(fakes):
     grey = as_array(
-        Image.merge("LAB", [fakes.text_picture(), *[Image.new("L", (640, 480), 128)] * 2])
+        Image.merge("LAB", [fakes.text_picture(), *[Image.new("L", (960, 720), 128)] * 2])
     )
     assert grey.min() < 60
     assert grey.max() > 200
@@ -46,7 +46,7 @@ def test_transparent_paper_becomes_white(fakes):
 
 
 def test_white_text_on_nothing_becomes_dark_on_white(fakes):
-    picture = Image.new("RGBA", (640, 480), (255, 255, 255, 0))
+    picture = Image.new("RGBA", (960, 720), (255, 255, 255, 0))
     picture.putalpha(Image.eval(fakes.text_picture(), lambda value: 255 - value))
     grey = as_array(picture)
     assert grey[0, 0] == 255
@@ -96,11 +96,12 @@ def test_default_resolutions_are_not_trusted():
     ("width", "height", "resolution", "expected"),
     [
         (2550, 3300, Resolution(300, 300), (989, 1280)),
-        (640, 480, Resolution(200, 200), (640, 480)),
-        (640, 480, None, (640, 480)),
-        (900, 450, Resolution(600, 600), (300, 150)),
+        (640, 480, Resolution(200, 200), (800, 600)),
+        (640, 480, None, (800, 600)),
+        (960, 480, None, (960, 480)),
+        (900, 450, Resolution(600, 600), (375, 188)),
         (600, 800, None, (960, 1280)),
-        (300, 400, None, (600, 800)),
+        (300, 400, None, (750, 1000)),
         (4000, 1000, None, (1280, 320)),
         (20000, 5, None, (1280, 1)),
         (1728, 1100, Resolution(204, 98), (966, 1280)),
