@@ -25,9 +25,9 @@ _PAPER_SHAPES = (1.25, 1.6)
 _PAPER_HEIGHT_INCHES = 11.0
 _SMALL_SIDE = 900
 _SMALL_ENLARGEMENT = 1.25
-"""Of 59 pictures of a paragraph, at 100 to 200 dpi, three were misread as they were, one so much larger.
+"""Of 59 pictures of a paragraph at 100 to 200 dpi, three were misread as they were, one at this size.
 
-All came from pages of the evaluation. Beyond 1.25 nothing was gained.
+They were cut out of pages of the evaluation. Beyond 1.25 nothing was gained.
 """
 
 
