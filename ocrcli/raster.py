@@ -25,7 +25,7 @@ _PAPER_SHAPES = (1.25, 1.6)
 _PAPER_HEIGHT_INCHES = 11.0
 _SMALL_SIDE = 900
 _SMALL_ENLARGEMENT = 1.25
-"""Of 59 pictures of a paragraph at 100 to 200 dpi, three were misread as they were, one at this size.
+"""Of 59 pictures of a paragraph at 100 to 200 dpi, three were misread as they were, one enlarged.
 
 They were cut out of pages of the evaluation. Beyond 1.25 nothing was gained.
 """
