@@ -20,6 +20,7 @@ from ocrcli.models.checkpoint import (
 )
 from ocrcli.models.layers.column_order import join_columns, use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
+from ocrcli.models.outline import in_outline
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig, WeightFacts
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 from ocrcli.models.unlimited_ocr.tensor_names import placements, router_width
@@ -138,7 +139,7 @@ def load_model(
     files = find_model(path)
     config = read_config(files)
     _check_tokenizer(files)
-    with torch.device("meta"):
+    with in_outline():
         # Typed before it gets memory, so that half precision never needs room for float32.
         model = UnlimitedOcr(config).to(dtype)
         if int8:
