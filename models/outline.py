@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
@@ -54,3 +55,17 @@ def in_outline() -> Iterator[None]:
     """
     with torch.device("meta"), _NoInitialValues():
         yield
+
+
+def give_memory(module: nn.Module, device: torch.device | str) -> None:
+    """Give the parameters that have none yet memory without values, in place.
+
+    Args:
+        module: In outline, at least in part; parameters in memory stay where they are.
+        device: Where the memory is taken.
+    """
+    for child in module.modules():
+        for name, param in list(child.named_parameters(recurse=False)):
+            if param.is_meta:
+                values = torch.empty_like(param, device=device)
+                setattr(child, name, nn.Parameter(values, requires_grad=param.requires_grad))

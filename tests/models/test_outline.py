@@ -7,7 +7,7 @@ import sys
 import torch
 from torch import nn
 
-from ocrcli.models.outline import in_outline
+from ocrcli.models.outline import give_memory, in_outline
 
 LOADED = """
 import sys
@@ -57,3 +57,15 @@ def test_the_compiler_stays_unloaded():
         check=True,
     )
     assert done.stdout == "False\n"
+
+
+def test_memory_is_given_to_what_has_none():
+    with in_outline():
+        outline = nn.Sequential(nn.Linear(3, 2, bias=False).half(), nn.Linear(2, 2))
+    outline[1] = kept = nn.Linear(2, 2)
+    weight = kept.weight
+    outline[0].weight.requires_grad_(False)
+    give_memory(outline, "cpu")
+    assert outline[1].weight is weight
+    assert outline[0].weight.device.type == "cpu"
+    assert (outline[0].weight.dtype, outline[0].weight.requires_grad) == (torch.float16, False)
