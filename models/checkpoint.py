@@ -126,6 +126,7 @@ def load_weights(
     unexpected: list[str] = []
     seen: set[str] = set()
     for path in paths:
+        checks: list[tuple[str, Tensor]] = []
         with _opened(path) as file:
             names = set(file.keys())
             for name in sorted(names):
@@ -147,11 +148,13 @@ def load_weights(
                 )
                 for place in places:
                     try:
-                        filling.put(place, value[place.source] if place.source else value)
+                        piece = value[place.source] if place.source else value
+                        checks.append((name, filling.put(place, piece)))
                     except ValueError as error:
                         raise CheckpointError(f"{path.name}: tensor {name} {error}") from error
                 if progress is not None:
                     progress(stored.nbytes)
+        _check_finite(path, checks)
     missing = filling.missing()
     left_out = []
     for prefix in optional:
@@ -165,6 +168,14 @@ def load_weights(
         where = ", ".join(path.name for path in paths)
         raise CheckpointError(f"{where}: {'; '.join(faults)}; do weights and config.json match?")
     return tuple(left_out)
+
+
+def _check_finite(path: Path, checks: list[tuple[str, Tensor]]) -> None:
+    """Raise for the first tensor whose flag is false; waits for a GPU once."""
+    flags = torch.stack([flag for _, flag in checks]).tolist() if checks else []
+    for (name, _), is_finite in zip(checks, flags, strict=True):
+        if not is_finite:
+            raise CheckpointError(f"{path.name}: tensor {name} holds values that are not finite")
 
 
 def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Tensor:

@@ -17,14 +17,22 @@ class Filling:
         wanted: The parameters that are stored in checkpoints, by name.
     """
 
-    def __init__(self, model: nn.Module, dtype: torch.dtype) -> None:
+    def __init__(
+        self, model: nn.Module, dtype: torch.dtype, checks_copies: bool | None = None
+    ) -> None:
         """Start with nothing filled.
 
         Args:
             model: On the device where the weights shall lie.
             dtype: Floating-point type that its parameters shall have.
+            checks_copies: Whether values that need no conversion are looked at where they arrive;
+                None for only on a GPU. There it takes no time, while the processor would read every
+                file twice. On a CPU what is copied may lie by columns and be slow to look at.
         """
         self._dtype = dtype
+        if checks_copies is None:
+            checks_copies = any(param.is_cuda for param in model.parameters())
+        self._checks_copies = checks_copies
         self._scales = {
             f"{name}.weight": module.scale
             for name, module in model.named_modules()
@@ -40,16 +48,20 @@ class Filling:
         """Return the parameters that are not filled, or only in part."""
         return sorted(name for name, left in self._rows_left.items() if left > 0)
 
-    def put(self, place: Placement, value: Tensor) -> None:
+    def put(self, place: Placement, value: Tensor) -> Tensor:
         """Convert a piece and write it to its place.
 
         Args:
             place: Names a parameter of `wanted`.
-            value: Floating-point values.
+            value: Floating-point values, in main memory.
+
+        Returns:
+            Whether all values are finite, bool [], on the device of the model. Asking for each is
+            waiting for each copy to a GPU, so callers ask for many at once.
 
         Raises:
-            ValueError: The shape is wrong, or a value is not finite; the message completes a
-                sentence that begins with the tensor's name.
+            ValueError: The shape is wrong; the message completes a sentence that begins with the
+                tensor's name.
         """
         param = self.wanted[place.target]
         if param.dim() == 1 and value.dim() == 2 and value.shape[0] == 1:
@@ -63,18 +75,28 @@ class Filling:
             )
         if param.dtype not in (self._dtype, torch.int8):
             param.data = torch.empty_like(param, dtype=self._dtype)
+        finite = torch.ones((), dtype=torch.bool, device=param.device)
         step = max(1, _ROWS_AT_ONCE // max(value[0].numel(), 1))
         for start in range(0, rows, step):
             part = value[start : start + step]
-            # NaN reaches both ends too, and this reads the part once.
-            if not all(torch.isfinite(end) for end in part.aminmax()):
-                raise ValueError("holds values that are not finite")
-            self._write(place.target, place.row + start, part)
+            finite = finite & self._write(place.target, place.row + start, part)
         self._rows_left[place.target] -= rows
+        return finite
 
-    def _write(self, name: str, row: int, part: Tensor) -> None:
+    def _write(self, name: str, row: int, part: Tensor) -> Tensor:
+        """Write some rows and return whether they are finite."""
         target = self.wanted[name].data[row : row + part.shape[0]]
+        if self._checks_copies and target.dtype == part.dtype:
+            target.copy_(part)
+            return _are_finite(target)
+        finite = _are_finite(part).to(target.device)
         if target.dtype == torch.int8:
             part, scale = quantised_rows(part)
             self._scales[name].data[row : row + part.shape[0]].copy_(scale)
         target.copy_(part)
+        return finite
+
+
+def _are_finite(values: Tensor) -> Tensor:
+    # NaN reaches both ends too, and this reads the values once.
+    return torch.stack(values.aminmax()).isfinite().all()

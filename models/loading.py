@@ -20,6 +20,8 @@ from ocrcli.models.checkpoint import (
 )
 from ocrcli.models.layers.column_order import join_columns, use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
+from ocrcli.models.layers.mlp import MixtureOfExperts
+from ocrcli.models.outline import give_memory, in_outline
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig, WeightFacts
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 from ocrcli.models.unlimited_ocr.tensor_names import placements, router_width
@@ -138,7 +140,7 @@ def load_model(
     files = find_model(path)
     config = read_config(files)
     _check_tokenizer(files)
-    with torch.device("meta"):
+    with in_outline():
         # Typed before it gets memory, so that half precision never needs room for float32.
         model = UnlimitedOcr(config).to(dtype)
         if int8:
@@ -147,7 +149,11 @@ def load_model(
             use_column_order(model.model.layers)
             if not config.decoder.tie_word_embeddings:
                 use_column_order(model.lm_head)
-    model = model.to_empty(device=device)
+    if torch.device(device).type != "cpu":
+        for layer in model.modules():
+            if isinstance(layer, MixtureOfExperts):
+                layer.stack_experts(device)
+    give_memory(model, device)
     join_columns(model.model.layers)
     try:
         routes = placements(tensor_shapes(files.weights), config)

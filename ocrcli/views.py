@@ -131,6 +131,7 @@ def view_tokens(vision: VisionConfig, columns: int = 0, rows: int = 0) -> int:
 
 
 def _normalised(image: Image.Image) -> Tensor:
-    values = np.asarray(image).astype(np.float32)
-    tensor = (torch.from_numpy(values) / 255.0 - 0.5) / 0.5
+    # In place: a page takes 12 MB, and fresh memory costs more than the arithmetic.
+    tensor = torch.from_numpy(np.asarray(image).astype(np.float32))
+    tensor.div_(255.0).sub_(0.5).div_(0.5)
     return tensor.permute(2, 0, 1) if tensor.dim() == 3 else tensor[None]

@@ -80,8 +80,9 @@ def _threshold(half: torch.Tensor) -> torch.Tensor:
     # The floor keeps the gradient of the root finite for prefixes that are no solution.
     root = (total.square() - count * excess).clamp(min=1e-20).sqrt()
     tau = (total - root) / count
-    support = (tau <= half).sum(-1, keepdim=True)
-    return tau.gather(-1, support - 1)
+    # The first value is always in the support; the others tell the place of the last one.
+    last = (tau[..., 1:] <= half[..., 1:]).sum(-1, keepdim=True)
+    return tau.gather(-1, last)
 
 
 def _bias(probability: torch.Tensor, valid: torch.Tensor, policy: RouterPolicy) -> torch.Tensor:

@@ -30,6 +30,18 @@ class RopePhases:
     router_cos: Tensor
     router_sin: Tensor
 
+    @property
+    def are_shared(self) -> bool:
+        """Whether both branches turn by the same tables."""
+        return self.router_cos is self.main_cos and self.router_sin is self.main_sin
+
+    def to(self, dtype: torch.dtype) -> "RopePhases":
+        """Return the tables in another type, so that no layer has to convert them."""
+        main = self.main_cos.to(dtype), self.main_sin.to(dtype)
+        if self.are_shared:
+            return RopePhases(*main, *main)
+        return RopePhases(*main, self.router_cos.to(dtype), self.router_sin.to(dtype))
+
 
 def rope_phases(token: Tensor, page: Tensor, head_dim: int, sparse: SparseConfig) -> RopePhases:
     """Return the rotary tables of both branches.
@@ -144,6 +156,27 @@ class DashAttention(AttentionProjections):
             router_key=router_key.float(),
         )
 
+    def project_few(self, x: Tensor, phases: RopePhases) -> AttentionInputs:
+        """Return what `project` returns, bit by bit, in fewer operations where tables are shared.
+
+        All vectors are copied together to be turned at once, which is little for few tokens.
+        """
+        if not phases.are_shared:
+            return self.project(x, phases)
+        router = self.router
+        query, key, value = self.heads(x)
+        pair = router.q_proj(x), router.k_proj(x)
+        norms = router.q_norm, router.k_norm
+        if not router.norm_last:
+            pair = norms[0](pair[0]), norms[1](pair[1])
+        together = torch.cat((query, key, pair[0][:, None], pair[1][:, None]), 1)
+        turned = apply_rope(together, phases.main_cos, phases.main_sin)
+        query, key, *rest = turned.split((self.num_heads, self.num_kv_heads, 1, 1), 1)
+        pair = rest[0].squeeze(1), rest[1].squeeze(1)
+        if router.norm_last:
+            pair = norms[0](pair[0]), norms[1](pair[1])
+        return AttentionInputs(query, key, value, pair[0].float(), pair[1].float())
+
 
 class LayerFrame(nn.Module):
     """What layers share whatever their attention: norms, residuals, a feed-forward part."""
@@ -229,7 +262,7 @@ class DecoderLayer(LayerFrame):
         self, x: Tensor, phases: RopePhases, plan: DecodePlan, cache: PagedKv, real: Tensor
     ) -> Tensor:
         """Return outputs [B, d] of one new token in each of B sequences; arguments as `prefill`."""
-        inputs = self.project(x, phases)
+        inputs = self.self_attn.project_few(self.input_layernorm(x), phases)
         write_kv(cache, plan.write_slots, inputs.key, inputs.value)
         scores = block_scores(inputs.router_query, cache.summaries[plan.block_table])
         routed = route_blocks(scores, plan.remote, plan.candidate, self.sparse.policy, self.index)

@@ -223,8 +223,8 @@ class UnlimitedOcr(nn.Module):
             cache: One pool per layer.
             real: Readable slots, bool [N, block_size]; the sequence's own are already marked.
         """
-        phases = self._phases(plan.token, plan.page)
         x = embeddings
+        phases = self._phases(plan.token, plan.page).to(x.dtype)
         for layer, paged in self._layers_with(cache):
             x = layer.prefill(x, phases, plan, paged, real)
         return x
@@ -246,8 +246,8 @@ class UnlimitedOcr(nn.Module):
             cache: One pool per layer.
             real: Readable slots, bool [N, block_size]; the new slots are already marked.
         """
-        phases = self._phases(plan.token, plan.page)
         x = self.embed_tokens(token_ids)
+        phases = self._phases(plan.token, plan.page).to(x.dtype)
         for layer, paged in self._layers_with(cache):
             x = layer.decode(x, phases, plan, paged, real)
         return self.logits(x)

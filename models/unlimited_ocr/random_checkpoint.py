@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ocrcli.models.outline import in_outline
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.models.unlimited_ocr.model import UnlimitedOcr
 
@@ -81,7 +82,7 @@ def write_random_checkpoint(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(dict(settings), indent=2) + "\n")
     (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(config), ensure_ascii=False))
-    with torch.device("meta"):
+    with in_outline():
         model = UnlimitedOcr(config)
     weight_map: dict[str, str] = {}
     total = 0

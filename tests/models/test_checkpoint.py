@@ -6,7 +6,10 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
+import ocrcli.models.filling
 from ocrcli.models.checkpoint import CheckpointError, describe, load_weights
+from ocrcli.models.filling import Filling
+from ocrcli.models.placement import Placement
 from ocrcli.models.small.training.export import export, quantise
 
 
@@ -232,3 +235,23 @@ def test_describe_refuses_what_is_no_weights_file(tmp_path):
     path.write_text("hello")
     with pytest.raises(CheckpointError, match=re.escape(str(path))):
         describe(path)
+
+
+@pytest.mark.parametrize("checks_copies", [True, False])
+@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16])
+def test_pieces_tell_whether_they_are_finite_wherever_they_are_looked_at(checks_copies, stored):
+    net = Net().requires_grad_(False)
+    filling = Filling(net, torch.float32, checks_copies)
+    values = torch.ones(3, 5, dtype=stored)
+    assert filling.put(Placement("part.weight"), values).item() is True
+    values[2, 4] = -torch.inf
+    assert filling.put(Placement("part.weight"), values).item() is False
+    assert net.part.weight[2, 4] == -torch.inf
+
+
+def test_every_piece_of_a_large_matrix_is_looked_at(monkeypatch):
+    monkeypatch.setattr(ocrcli.models.filling, "_ROWS_AT_ONCE", 5)
+    values = torch.ones(3, 5)
+    values[1, 0] = torch.nan
+    filling = Filling(Net().requires_grad_(False), torch.float32)
+    assert filling.put(Placement("part.weight"), values).item() is False

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 
+from ocrcli.models.layers.int8_linear import use_int8
 from ocrcli.models.layers.mlp import MixtureOfExperts, SwiGlu
 from ocrcli.models.unlimited_ocr.config import DecoderConfig
 
@@ -119,3 +120,57 @@ def test_mixture_keeps_the_dtype_and_takes_no_tokens():
     layer = randomise(MixtureOfExperts(moe_config())).bfloat16()
     assert layer(torch.zeros(2, 6, dtype=torch.bfloat16)).dtype == torch.bfloat16
     assert layer(torch.zeros(0, 6, dtype=torch.bfloat16)).shape == (0, 6)
+
+
+@pytest.mark.parametrize("changes", [{}, {"routed_scaling": 2.5}, {"experts_per_token": 1}])
+@pytest.mark.parametrize("tokens", [1, 2, 7])
+def test_stacked_experts_compute_what_they_compute_one_by_one(changes, tokens):
+    config = moe_config(**changes)
+    plain, stacked = MixtureOfExperts(config), MixtureOfExperts(config)
+    stacked.stack_experts("cpu")
+    randomise(plain), randomise(stacked)
+    assert same_weights(plain, stacked)
+    x = torch.randn(tokens, 6, generator=torch.Generator().manual_seed(6))
+    torch.testing.assert_close(stacked(x), plain(x))
+
+
+def same_weights(one, other):
+    ours, theirs = one.state_dict(), other.state_dict()
+    return list(ours) == list(theirs) and all(torch.equal(ours[n], theirs[n]) for n in ours)
+
+
+def test_few_tokens_of_a_stack_never_ask_the_device_for_a_number(monkeypatch):
+    layer = MixtureOfExperts(moe_config())
+    layer.stack_experts("cpu")
+    randomise(layer)
+
+    def refuse(*arguments):
+        raise AssertionError("the processor waited")
+
+    for name in ("tolist", "item", "__bool__", "__int__", "unique", "nonzero"):
+        monkeypatch.setattr(torch.Tensor, name, refuse)
+    assert layer(torch.ones(2, 6)).shape == (2, 6)
+    with pytest.raises(AssertionError, match="waited"):
+        layer(torch.ones(3, 6))
+
+
+def test_experts_that_were_moved_are_found_where_they_are():
+    layer = MixtureOfExperts(moe_config())
+    layer.stack_experts("cpu")
+    randomise(layer)
+    x = torch.randn(2, 6, generator=torch.Generator().manual_seed(7))
+    expected = layer(x)
+    layer.double()
+    for expert in layer.experts:
+        expert.down_proj.weight.mul_(2.0)
+    doubled = layer(x.double()) - layer.shared_experts(x.double())
+    alone = expected - layer.shared_experts.float()(x)
+    torch.testing.assert_close(doubled.float(), 2.0 * alone)
+
+
+def test_layers_of_another_kind_are_not_stacked():
+    layer = MixtureOfExperts(moe_config())
+    use_int8(layer.experts)
+    before = [weight.data_ptr() for weight in layer.parameters()]
+    layer.stack_experts("cpu")
+    assert [weight.data_ptr() for weight in layer.parameters()] == before

@@ -1,5 +1,6 @@
 """The decoder as a whole: its two ways of running, and what its scores depend on."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 
 from ocrcli.engine.attention_plan import DecodeBatch, prefill_plan, sequence_layout
 from ocrcli.kernels.page_rope import IMAGE, PADDING, PAGE, page_coordinates
+from ocrcli.models.unlimited_ocr.decoder import rope_phases
 
 
 def stepwise_scores(kit, model, embeddings, ids, roles, prompt_length):
@@ -189,3 +191,26 @@ def test_cache_of_another_depth_is_refused(large, kit):
     plan = prefill_plan(roles, torch.tensor([1, 2]), prompt_length, large.config.sparse)
     with pytest.raises(ValueError, match="shorter"):
         large.prefill(torch.zeros(len(roles), kit.WIDTH), plan, cache[:-1], real)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("norm_last", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shared", [True, False])
+def test_few_tokens_are_projected_to_the_same_bits(kit, norm_last, dtype, shared):
+    config = kit.large_config(sparse_router_dim=8)
+    model = kit.random_model(config, seed=5).to(dtype)
+    main = config.sparse.main_rope
+    other = main if shared else replace(main, token_theta=7.0)
+    sparse = replace(config.sparse, router_rope=other)
+    attention = model.model.layers[0].self_attn
+    attention.router.norm_last = norm_last
+    generator = torch.Generator().manual_seed(6)
+    x = torch.randn(3, config.decoder.hidden_size, generator=generator).to(dtype)
+    token, page = torch.tensor([5, 90, 3]), torch.tensor([1, 1, 2])
+    phases = rope_phases(token, page, config.decoder.head_dim, sparse)
+    assert phases.are_shared == phases.to(dtype).are_shared == shared
+    expected, found = attention.project(x, phases), attention.project_few(x, phases.to(dtype))
+    for name, value in vars(expected).items():
+        assert torch.equal(getattr(found, name), value), name
+        assert getattr(found, name).dtype == value.dtype
