@@ -198,7 +198,8 @@ def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]
                 _fonts(arguments.fonts), books, arguments.textless, seed, folder
             )
         elif name == "photos":
-            textless_pages.photo_pages(_content(arguments.photos), count, seed, folder)
+            photos = _content(arguments.photos)
+            textless_pages.photo_pages(photos, arguments.textless, seed, folder)
         elif name in TEXTLESS:
             draw = {
                 "blank": textless_pages.blank_pages,
@@ -213,9 +214,9 @@ def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]
 
 
 def _paragraphs(folder: Path) -> list[str]:
-    return [
-        line for path in _content(folder) for line in path.read_text(encoding="utf-8").splitlines()
-    ]
+    # Folders of other text lie beside the books.
+    books = [path for path in _content(folder) if path.suffix == ".txt"]
+    return [line for path in books for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _fonts(folder: Path) -> list[Path]:
