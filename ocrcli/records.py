@@ -54,11 +54,11 @@ A letter of 12 pt leaves about 100; lines, boxes and shadows leave any number.
 MAX_INVENTED_CHARACTERS = 400
 """Longest text that is dropped as an invention; there is something to a longer one."""
 
-MAX_UNREAD_SHARE = 0.04
-"""Share of a page's ink outside every block above which part of the page may have been missed."""
+MAX_UNREAD_SHARE = 0.06
+"""Share of a page's print outside every block above which part of the page may have been missed."""
 
 MIN_UNREAD_PIXELS = 300
-"""Less ink than this outside the blocks is specks and short rules, not words."""
+"""Less print than this outside the blocks is specks, not words."""
 
 _ILLEGIBLE_DPI = 30.0
 _HOPELESS_DPI = 4.0
@@ -304,20 +304,20 @@ def _doubts(facts: PageFacts, text: str, trace: TokenTrace) -> list[Notice]:
 
 
 def _unread(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> list[Notice]:
-    """Return a doubt when much of the page's ink lies outside everything that was read."""
+    """Return a doubt when much of the page's print lies outside everything that was read."""
     boxes = [
         as_displayed(block.box, MAX_COORDINATE, MAX_COORDINATE, rotation)
         for block in blocks
         if block.box is not None
     ]
     # Without boxes there is nothing to compare the page with.
-    if facts.ink is None or len(boxes) < len(blocks) or not facts.ink_pixels:
+    if facts.ink is None or len(boxes) < len(blocks):
         return []
-    unread = facts.ink.outside(boxes)
-    share = unread / facts.ink_pixels
-    if unread < MIN_UNREAD_PIXELS or share < MAX_UNREAD_SHARE:
+    unread = facts.ink.print_outside(boxes)
+    if unread < max(MIN_UNREAD_PIXELS, MAX_UNREAD_SHARE * facts.ink.print_total):
         return []
-    return [Notice("unread_ink", f"{share:.0%} of the ink lies outside everything that was read")]
+    share = unread / facts.ink.print_total
+    return [Notice("unread_ink", f"{share:.0%} of the print lies outside everything that was read")]
 
 
 def _baseless(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> list[Notice]:

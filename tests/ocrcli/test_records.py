@@ -152,9 +152,11 @@ def test_page_too_large_to_show_its_ink_is_suspect():
 
 def ink_in_two_places():
     pixels = np.full((1280, 960), 255, np.uint8)
-    pixels[100:120, 100:600] = 0
-    pixels[1100:1120, 100:150] = 0
-    return replace(FACTS, ink_pixels=11_000, ink=ink_map(pixels))
+    for left in range(100, 600, 10):
+        pixels[100:120, left : left + 6] = 0
+    for left in range(100, 150, 10):
+        pixels[1100:1120, left : left + 6] = 0
+    return replace(FACTS, ink_pixels=6_600, ink=ink_map(pixels))
 
 
 def test_ink_that_no_block_accounts_for_is_suspect(fakes):
@@ -162,7 +164,18 @@ def test_ink_that_no_block_accounts_for_is_suspect(fakes):
     page = finished_page(ink_in_two_places(), fakes.result(4, markup))
     assert page.status is PageStatus.SUSPECT
     assert codes(page) == ["inverted", "unread_ink"]
-    assert page.warnings[-1].detail == "9% of the ink lies outside everything that was read"
+    assert page.warnings[-1].detail == "9% of the print lies outside everything that was read"
+
+
+def test_rules_outside_the_blocks_raise_no_doubt(fakes):
+    pixels = np.full((1280, 960), 255, np.uint8)
+    for left in range(100, 600, 10):
+        pixels[100:120, left : left + 6] = 0
+    pixels[60:62, 100:900] = 0
+    pixels[1200:1230, 100:900] = 210
+    ruled = replace(FACTS, ink=ink_map(pixels))
+    markup = "<|det|>text [100, 75, 640, 100]<|/det|>Only line"
+    assert finished_page(ruled, fakes.result(4, markup)).status is PageStatus.OK
 
 
 def test_ink_inside_the_blocks_raises_no_doubt(fakes):
