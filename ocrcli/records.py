@@ -43,10 +43,10 @@ Fitted by `models/small/evaluation/limits.py`.
 """
 
 MIN_KEPT_CONFIDENCE = 0.65
-"""The same for a short text, below which it is taken for an invention and not kept."""
+"""The same for the words of a short text, below which it is an invention and not kept."""
 
 MAX_INK_PER_CHARACTER = 1000
-"""Pixels of ink per character above which a doubted text is no reading of that ink.
+"""Pixels of ink per character above which a text is no reading of that ink.
 
 A letter of 12 pt leaves about 100; lines, boxes and shadows leave any number.
 """
@@ -251,10 +251,12 @@ def _second_look(attempts: int) -> tuple[Notice, ...]:
 def _invented(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
     """Say why a text is not kept: it is short, and the model did not believe in it.
 
-    A little belief is enough where the ink is about as much as such a text leaves.
+    A little belief is enough where the ink is about as much as such a text leaves. Dashes, line
+    feeds and marks of cells follow from each other, so that a drawn line read as dashes is believed
+    in; only words count, where there are any.
     """
     signs = _signs(page_text(parsed.blocks))
-    confidence = parsed.text_trace.confidence
+    confidence = parsed.word_trace.confidence or parsed.text_trace.confidence
     if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
         return []
     fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * signs

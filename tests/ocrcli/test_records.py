@@ -113,6 +113,22 @@ def test_short_text_that_is_no_reading_of_the_ink_is_dropped(fakes):
     assert finished_page(FACTS, sure).text == "A"
 
 
+def test_lines_read_as_dashes_lend_no_belief_to_the_words_among_them(fakes):
+    markup = fakes.block(f"EHTM\n{'-' * 200}")
+    result = fakes.result(4, markup, confidence=0.99)
+    guesses = [0.4 if sign in "EHTM" else 0.99 for sign in markup]
+    page = finished_page(
+        replace(FACTS, ink_pixels=5000),
+        replace(result, trace=TokenTrace(result.trace.ends, tuple(guesses))),
+    )
+    assert (page.status, page.text) == (PageStatus.EMPTY, "")
+    assert "204 characters with a mean confidence of 0.40" in page.warnings[1].detail
+
+
+def test_marks_alone_are_judged_by_themselves(fakes):
+    assert finished_page(FACTS, fakes.result(4, fakes.block("* * *"))).text == "* * *"
+
+
 def test_figures_stay_when_text_is_dropped(fakes):
     figure = fakes.block("", "image")
     markup = f"{figure}\n{fakes.block('guess')}"
