@@ -36,14 +36,18 @@ MIN_INK_PIXELS = 24
 INK_PER_CHARACTER = 4
 """Pixels of ink that the smallest legible character leaves at least."""
 
-MIN_CONFIDENCE = 0.9
+MIN_CONFIDENCE = 0.95
 """Mean probability of the text's tokens below which a transcript is taken for guesswork.
 
-Fitted by `models/small/evaluation/limits.py`.
+Of 373 pages that the small model read with less than 2 % of wrong characters, none was below it;
+`models/small/evaluation/limits.py` measures pages that must be.
 """
 
 MIN_KEPT_CONFIDENCE = 0.65
 """The same for the words of a short text, below which it is an invention and not kept."""
+
+MIN_LOST_CONFIDENCE = 0.9
+"""The same where the page has far more ink than such a text leaves."""
 
 MAX_INK_PER_CHARACTER = 1000
 """Pixels of ink per character above which a text is no reading of that ink.
@@ -260,7 +264,7 @@ def _invented(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
     if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
         return []
     fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * signs
-    if confidence.mean >= (MIN_KEPT_CONFIDENCE if fits else MIN_CONFIDENCE):
+    if confidence.mean >= (MIN_KEPT_CONFIDENCE if fits else MIN_LOST_CONFIDENCE):
         return []
     detail = f"{signs} characters with a mean confidence of {confidence.mean:.2f} were dropped"
     return [Notice("text_dropped", detail)]

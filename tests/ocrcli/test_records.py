@@ -12,6 +12,7 @@ from ocrcli.records import (
     MAX_INVENTED_CHARACTERS,
     MIN_CONFIDENCE,
     MIN_KEPT_CONFIDENCE,
+    MIN_LOST_CONFIDENCE,
     blank_page,
     failed_page,
     finished_page,
@@ -106,10 +107,10 @@ def test_short_text_that_the_model_did_not_believe_in_is_dropped(fakes):
 
 
 def test_short_text_that_is_no_reading_of_the_ink_is_dropped(fakes):
-    little = fakes.result(4, fakes.block("guess"), confidence=MIN_CONFIDENCE - 0.01)
+    little = fakes.result(4, fakes.block("guess"), confidence=MIN_LOST_CONFIDENCE - 0.01)
     page = finished_page(FACTS, little)
     assert (page.status, page.text) == (PageStatus.EMPTY, "")
-    sure = fakes.result(4, fakes.block("A"), confidence=MIN_CONFIDENCE)
+    sure = fakes.result(4, fakes.block("A"), confidence=MIN_LOST_CONFIDENCE)
     assert finished_page(FACTS, sure).text == "A"
 
 
