@@ -24,6 +24,7 @@ _HEADER = re.compile(
 )
 _BROKEN_HEADER = re.compile(_LABEL + r"(?:\[[^\]\n<>]{0,60}\]?\s*)?(?:<\|/det\|>|$)")
 _STRAY_TOKEN = re.compile(r"<\|/?[A-Za-z][A-Za-z_]*(?::[^|<>\n]{0,40})?\|>")
+_TAG = re.compile(r"<[^<>]*>")
 _NO_TEXT = "[Non-Text]"
 _ALIASES = {
     "image": BlockType.FIGURE,
@@ -56,11 +57,13 @@ class ParsedPage:
         blocks: Blocks in reading order.
         warnings: What was wrong with the markup.
         text_trace: The tokens of the blocks' text, without those of their headers.
+        word_trace: Those of them that hold a letter or a digit.
     """
 
     blocks: tuple[Block, ...]
     warnings: tuple[Notice, ...]
     text_trace: TokenTrace = TokenTrace()
+    word_trace: TokenTrace = TokenTrace()
 
 
 def parse_markup(
@@ -89,7 +92,7 @@ def parse_markup(
         'Hello'
     """
     found: list[Notice] = []
-    trace, text_trace = trace or TokenTrace(), TokenTrace()
+    trace, text_trace, word_trace = trace or TokenTrace(), TokenTrace(), TokenTrace()
     blocks = []
     for start, end in _pieces(markup):
         if start == 0:
@@ -101,9 +104,27 @@ def parse_markup(
         tokens = trace.part(start + text_start if block.text else start, end)
         if block.text:
             text_trace += tokens
+            word_trace += _words(tokens, markup, start + text_start)
         bbox = block.box and to_points(block.box, width_pt, height_pt, rotation)
         blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence))
-    return ParsedPage(tuple(blocks), _once(found), text_trace)
+    return ParsedPage(tuple(blocks), _once(found), text_trace, word_trace)
+
+
+def _words(tokens: TokenTrace, markup: str, start: int) -> TokenTrace:
+    """Return the tokens that hold a letter or a digit, outside tags.
+
+    Args:
+        tokens: Tokens of a part of the markup.
+        markup: The whole of it.
+        start: Where the part begins.
+    """
+    ends, probabilities = [], []
+    for end, probability in zip(tokens.ends, tokens.probabilities, strict=True):
+        if any(map(str.isalnum, _TAG.sub("", markup[start:end]))):
+            ends.append(end)
+            probabilities.append(probability)
+        start = end
+    return TokenTrace(tuple(ends), tuple(probabilities))
 
 
 def without_text(markup: str) -> str:

@@ -175,5 +175,22 @@ def test_text_outside_blocks_has_a_confidence_too():
     assert (loose.text, loose.confidence.mean) == ("Loose", pytest.approx(0.2))
 
 
+def test_words_are_told_from_dashes_line_feeds_and_tags():
+    markup, trace = traced(
+        ("<|det|>table [1, 2, 3, 4]<|/det|>", 0.1),
+        ("<table><tr><td>", 0.9),
+        (" A1", 0.3),
+        (" ----", 0.8),
+        ("</td></tr></table>", 0.9),
+        ("\n", 0.9),
+        ("<|det|>text [1, 2, 3, 4]<|/det|>", 0.1),
+        ("été", 0.4),
+        ("\n---", 0.9),
+    )
+    parsed = parse_markup(markup, 9, 9, trace=trace)
+    assert parsed.word_trace.probabilities == (0.3, 0.4)
+    assert parsed.text_trace.probabilities == (0.9, 0.3, 0.8, 0.9, 0.9, 0.4, 0.9)
+
+
 def test_without_a_trace_blocks_have_no_confidence():
     assert parse("<|det|>text [1, 2, 3, 4]<|/det|>One").blocks[0].confidence is None

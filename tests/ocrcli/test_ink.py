@@ -61,3 +61,46 @@ def test_pale_print_on_clean_paper_is_ink():
 def test_grain_is_no_ink_however_coarse(grain):
     noise = np.random.default_rng(1).normal(235, grain, (1280, 990)).clip(0, 255)
     assert ink_map(noise.astype(np.uint8)).total < 24
+
+
+def strokes(pixels, top, bottom, left, right, level=0):
+    """Draw upright strokes as thick as those of letters, and as far apart."""
+    for x in range(left, right, 8):
+        pixels[top:bottom, x : x + 4] = level
+
+
+def test_rules_and_frames_are_ink_but_no_print():
+    pixels = np.full((1000, 800), 255, np.uint8)
+    strokes(pixels, 100, 116, 100, 180)
+    letters = ink_map(pixels).total
+    pixels[200:202, 100:700] = 0
+    pixels[300:600, 100:102] = 0
+    pixels[700:760, 100:700] = 220
+    page = ink_map(pixels)
+    assert page.total == letters + 2 * 600 + 2 * 300 + 60 * 600
+    assert page.print_total == letters
+    assert page.print_outside([(120, 95, 230, 120)]) == 0
+
+
+def test_rules_of_skewed_scans_are_no_print():
+    pixels = np.full((1000, 800), 255, np.uint8)
+    for x in range(600):
+        y = 2 * round((200 + x * np.tan(np.radians(2))) / 2)
+        pixels[y : y + 2, 100 + x] = 0
+    assert ink_map(pixels).print_total < ink_map(pixels).total / 10
+
+
+def test_what_is_printed_on_shading_is_print():
+    pixels = np.full((1000, 800), 255, np.uint8)
+    pixels[100:400, 100:700] = 220
+    strokes(pixels, 200, 216, 200, 400)
+    page = ink_map(pixels)
+    assert page.total == 300 * 600
+    assert page.print_total == 16 * 100
+    assert page.print_outside([(240, 190, 510, 220)]) == 0
+
+
+def test_narrow_pages_have_no_rules():
+    pixels = np.full((40, 40), 255, np.uint8)
+    pixels[10:12] = 0
+    assert ink_map(pixels).print_total == ink_map(pixels).total == 80

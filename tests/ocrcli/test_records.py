@@ -12,6 +12,7 @@ from ocrcli.records import (
     MAX_INVENTED_CHARACTERS,
     MIN_CONFIDENCE,
     MIN_KEPT_CONFIDENCE,
+    MIN_LOST_CONFIDENCE,
     blank_page,
     failed_page,
     finished_page,
@@ -106,11 +107,27 @@ def test_short_text_that_the_model_did_not_believe_in_is_dropped(fakes):
 
 
 def test_short_text_that_is_no_reading_of_the_ink_is_dropped(fakes):
-    little = fakes.result(4, fakes.block("guess"), confidence=MIN_CONFIDENCE - 0.01)
+    little = fakes.result(4, fakes.block("guess"), confidence=MIN_LOST_CONFIDENCE - 0.01)
     page = finished_page(FACTS, little)
     assert (page.status, page.text) == (PageStatus.EMPTY, "")
-    sure = fakes.result(4, fakes.block("A"), confidence=MIN_CONFIDENCE)
+    sure = fakes.result(4, fakes.block("A"), confidence=MIN_LOST_CONFIDENCE)
     assert finished_page(FACTS, sure).text == "A"
+
+
+def test_lines_read_as_dashes_lend_no_belief_to_the_words_among_them(fakes):
+    markup = fakes.block(f"EHTM\n{'-' * 200}")
+    result = fakes.result(4, markup, confidence=0.99)
+    guesses = [0.4 if sign in "EHTM" else 0.99 for sign in markup]
+    page = finished_page(
+        replace(FACTS, ink_pixels=5000),
+        replace(result, trace=TokenTrace(result.trace.ends, tuple(guesses))),
+    )
+    assert (page.status, page.text) == (PageStatus.EMPTY, "")
+    assert "204 characters with a mean confidence of 0.40" in page.warnings[1].detail
+
+
+def test_marks_alone_are_judged_by_themselves(fakes):
+    assert finished_page(FACTS, fakes.result(4, fakes.block("* * *"))).text == "* * *"
 
 
 def test_figures_stay_when_text_is_dropped(fakes):
@@ -152,9 +169,11 @@ def test_page_too_large_to_show_its_ink_is_suspect():
 
 def ink_in_two_places():
     pixels = np.full((1280, 960), 255, np.uint8)
-    pixels[100:120, 100:600] = 0
-    pixels[1100:1120, 100:150] = 0
-    return replace(FACTS, ink_pixels=11_000, ink=ink_map(pixels))
+    for left in range(100, 600, 10):
+        pixels[100:120, left : left + 6] = 0
+    for left in range(100, 150, 10):
+        pixels[1100:1120, left : left + 6] = 0
+    return replace(FACTS, ink_pixels=6_600, ink=ink_map(pixels))
 
 
 def test_ink_that_no_block_accounts_for_is_suspect(fakes):
@@ -162,7 +181,18 @@ def test_ink_that_no_block_accounts_for_is_suspect(fakes):
     page = finished_page(ink_in_two_places(), fakes.result(4, markup))
     assert page.status is PageStatus.SUSPECT
     assert codes(page) == ["inverted", "unread_ink"]
-    assert page.warnings[-1].detail == "9% of the ink lies outside everything that was read"
+    assert page.warnings[-1].detail == "9% of the print lies outside everything that was read"
+
+
+def test_rules_outside_the_blocks_raise_no_doubt(fakes):
+    pixels = np.full((1280, 960), 255, np.uint8)
+    for left in range(100, 600, 10):
+        pixels[100:120, left : left + 6] = 0
+    pixels[60:62, 100:900] = 0
+    pixels[1200:1230, 100:900] = 210
+    ruled = replace(FACTS, ink=ink_map(pixels))
+    markup = "<|det|>text [100, 75, 640, 100]<|/det|>Only line"
+    assert finished_page(ruled, fakes.result(4, markup)).status is PageStatus.OK
 
 
 def test_ink_inside_the_blocks_raises_no_doubt(fakes):

@@ -77,6 +77,18 @@ def judge(files: Sequence[Path], reader: Reader) -> list[Verdict]:
     return [verdict for file in files for verdict in reader(file)]
 
 
+def is_fitting(page_number: int) -> bool:
+    """Return whether a page belongs to the half that thresholds are fitted on.
+
+    The kinds of textless pages take turns. Two pages in, two pages out puts all kinds on both
+    sides; every other page would not.
+
+    Args:
+        page_number: Place in the file, from 1.
+    """
+    return page_number % 4 in (1, 2)
+
+
 def threshold(clean: Sequence[Verdict], share: float = MAX_FALSE_DOUBTS) -> float:
     """Return the highest mean confidence below which at most `share` of clean pages lie.
 
@@ -163,7 +175,7 @@ def _reader(arguments: argparse.Namespace) -> Reader:
             yield Verdict(
                 file=file.name,
                 page=page.page_number,
-                fitting=page.page_number % 2 == 1,
+                fitting=is_fitting(page.page_number),
                 status=str(record.status),
                 characters=_signs(record.text),
                 written=sum(_signs(block.text) for block in markup.blocks) if markup else 0,
@@ -198,7 +210,8 @@ def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]
                 _fonts(arguments.fonts), books, arguments.textless, seed, folder
             )
         elif name == "photos":
-            textless_pages.photo_pages(_content(arguments.photos), count, seed, folder)
+            photos = _content(arguments.photos)
+            textless_pages.photo_pages(photos, arguments.textless, seed, folder)
         elif name in TEXTLESS:
             draw = {
                 "blank": textless_pages.blank_pages,
@@ -213,9 +226,9 @@ def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]
 
 
 def _paragraphs(folder: Path) -> list[str]:
-    return [
-        line for path in _content(folder) for line in path.read_text(encoding="utf-8").splitlines()
-    ]
+    # Folders of other text lie beside the books.
+    books = [path for path in _content(folder) if path.suffix == ".txt"]
+    return [line for path in books for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _fonts(folder: Path) -> list[Path]:

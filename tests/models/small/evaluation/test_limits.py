@@ -7,7 +7,13 @@ import pytest
 from PIL import Image
 
 from ocrcli.models.small.evaluation import textless_pages, untaught_pages
-from ocrcli.models.small.evaluation.limits import Verdict, figures, table, threshold
+from ocrcli.models.small.evaluation.limits import (
+    Verdict,
+    figures,
+    is_fitting,
+    table,
+    threshold,
+)
 
 SURE = Verdict("a.pdf", 1, False, "ok", 900, 900, 0.99, ())
 
@@ -19,6 +25,13 @@ def test_threshold_doubts_at_most_the_wanted_share():
     assert threshold(clean, 0.0) == 0.01
     with pytest.raises(ValueError, match="must hold a page"):
         threshold([])
+
+
+@pytest.mark.parametrize("kinds", [5, 6, 10])
+def test_all_kinds_of_pages_are_on_both_sides(kinds):
+    pages = [(is_fitting(index + 1), index % kinds) for index in range(20)]
+    assert {kind for fitting, kind in pages if fitting} == set(range(kinds))
+    assert {kind for fitting, kind in pages if not fitting} == set(range(kinds))
 
 
 def test_figures_are_those_of_pages_nothing_was_fitted_on():
