@@ -44,7 +44,7 @@ def collated(pages, views=None, damage=0.0):
         _Sample(page, [4, 2], view, (WIDTH, HEIGHT), damage)
         for page, view in zip(pages, views or [straight()] * len(pages), strict=True)
     ]
-    return _collate(samples, WIDTH, HEIGHT, 0)
+    return _collate(samples, WIDTH, HEIGHT, 0, random.Random(0))
 
 
 def ink_of(painter, pages, views=None):
