@@ -51,7 +51,7 @@ class Result:
     def trace(self) -> TokenTrace:
         """Two tokens: all but the last character, and that one."""
         length = len(self.markup)
-        return TokenTrace((length - 1, length), (1.0, 0.8)) if length else TokenTrace()
+        return TokenTrace((length - 1, length), (1.0, 0.96)) if length else TokenTrace()
 
 
 def look(pixels) -> str:
