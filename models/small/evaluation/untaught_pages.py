@@ -1,6 +1,7 @@
 """Pages that the small model was not taught to read: other scripts, odd fonts, tiny type.
 
-A reader that knows its limits marks them as doubtful. Nothing here shares a font with training.
+A reader that knows its limits marks them as doubtful. Most families for Greek and Cyrillic are
+among those of training, which saw their Latin letters; no other font here is.
 """
 
 import logging
