@@ -133,9 +133,13 @@ class Engine:
         finally:
             self._release(loop)
 
+    @property
+    def _prompts_in_flight(self) -> int:
+        """Prompts that are decoded side by side."""
+        return max(1, self._limits.pages_in_flight // self._limits.pages_per_prompt)
+
     def _has_row(self, loop: DecodeLoop) -> bool:
-        limits = self._limits
-        return loop.num_active < max(1, limits.pages_in_flight // limits.pages_per_prompt)
+        return loop.num_active < self._prompts_in_flight
 
     def _has_room(self, loop: DecodeLoop, undelivered: int) -> bool:
         limits = self._limits
@@ -238,7 +242,7 @@ class Engine:
         roles = prompt.roles.to(self._device)
         num_blocks = -(-roles.shape[0] // config.sparse.block_size)
         held = num_blocks + self._ring_blocks
-        self._cache.reserve(held * max(1, self._limits.pages_in_flight // len(images)))
+        self._cache.reserve(held * self._prompts_in_flight)
         blocks = self._cache.allocate(held)
         try:
             table = torch.tensor(blocks[:num_blocks], device=self._device)

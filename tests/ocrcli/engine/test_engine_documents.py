@@ -30,6 +30,22 @@ def test_sections_are_split_at_markers_and_credited_to_their_pages(kit):
     assert engine.cache_blocks == 0
 
 
+def test_a_lone_page_takes_the_memory_of_one_page_however_many_a_prompt_may_hold(kit, monkeypatch):
+    def largest_pool(**limits):
+        engine, model = scripted(kit, [[11, EOS]], **limits)
+        sizes = []
+        make = model.new_cache
+        monkeypatch.setattr(
+            model, "new_cache", lambda count, *rest: (sizes.append(count), make(count, *rest))[1]
+        )
+        assert [r.finish for r in engine.transcribe([kit.ScriptPage(1, 0)])] == ["eos"]
+        return max(sizes)
+
+    alone = largest_pool(pages_per_prompt=1, pages_in_flight=1)
+    assert largest_pool(pages_per_prompt=256, pages_in_flight=256) == alone
+    assert largest_pool(pages_per_prompt=1, pages_in_flight=4) > alone
+
+
 def test_a_section_is_delivered_before_the_next_one_ends(kit):
     engine, _ = scripted(kit, [[11, MARKER, *[12] * 50, MARKER, 13, EOS]])
     results = engine.transcribe(three_pages(kit))
