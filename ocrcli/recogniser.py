@@ -322,8 +322,8 @@ class ModelRecogniser:
             GenerationLimits.for_model(loaded.config, _window(loaded.config, options), device),
             options,
         )
-        blank = tokenizer.encode(" ")
-        if loaded.config.sparse.page_isolated and len(blank) == 1:
+        if loaded.config.sparse.page_isolated and len(blank := tokenizer.encode(" ")) == 1:
+            # Other models have their ban on n-grams.
             limits = replace(limits, token_run=TokenRun(blank[0]))
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer

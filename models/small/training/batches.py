@@ -238,8 +238,10 @@ def _collate(
     longest = max(len(sample.ids) for sample in samples)
     length = -(-(longest - 1) // _LENGTH_STEP) * _LENGTH_STEP + 1
     tokens = np.full((len(samples), length), pad, np.int64)
+    following = np.full((len(samples), length - 1), pad, np.int64)
     for row, sample in enumerate(samples):
-        tokens[row, : len(sample.ids)] = sample.ids
+        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids)
+        following[row, : len(sample.ids) - 1] = sample.ids[1:]
     pages = [sample.page for sample in samples]
     views = [sample.view for sample in samples]
     paint = PaintBatch(
@@ -258,15 +260,11 @@ def _collate(
         damage=torch.tensor([s.damage for s in samples], dtype=torch.float32),
     )
     orientable = torch.tensor([len(s.page.glyph) >= _ORIENTABLE_GLYPHS for s in samples])
-    following = tokens[:, 1:].reshape(-1)
     kept = np.flatnonzero(following != pad)
-    target = following[kept]
-    for row, sample in enumerate(samples):
-        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids)
     return TrainingBatch(
         tokens=torch.from_numpy(tokens),
         kept=torch.from_numpy(kept),
-        target=torch.from_numpy(target),
+        target=torch.from_numpy(following.reshape(-1)[kept]),
         paint=paint,
         orientable=orientable,
         width=width,
