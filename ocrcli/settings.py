@@ -74,7 +74,7 @@ def resolve(
             found[name] = Setting(name, value, variable)
     for name, value in flags.items():
         if name in found:
-            found[name] = Setting(name, value, "flag")
+            found[name] = Setting(name, _typed(name, value), "flag")
     return found
 
 
@@ -143,6 +143,15 @@ def _kind(name: str) -> type:
     if isinstance(hint, types.UnionType):
         (hint,) = (part for part in typing.get_args(hint) if part is not type(None))
     return hint
+
+
+def _typed(name: str, value: object) -> object:
+    """Return what a flag says in the type of its setting.
+
+    Typer 0.27 checks what it is given and then keeps paths and choices as the words they were.
+    """
+    kind = _kind(name)
+    return kind(value) if isinstance(value, str) and issubclass(kind, Path | StrEnum) else value
 
 
 def _converted(name: str, value: object, where: str) -> object:

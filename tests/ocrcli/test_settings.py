@@ -51,6 +51,14 @@ def test_words_stay_words(places):
     assert found["instruction"].value == "read this."
 
 
+def test_flags_that_arrive_as_words_get_their_types_too(places):
+    flags = {"model": "some folder/model", "device": "cpu", "instruction": " read "}
+    found = resolve(flags, *places())
+    assert found["model"].value == Path("some folder/model")
+    assert found["device"].value is Device.CPU
+    assert found["instruction"].value == " read "
+
+
 def test_model_may_be_a_name_and_then_belongs_to_no_folder(places):
     assert resolve({}, *places("model = 'org/name@v1'"))["model"].value == Path("org/name@v1")
 
