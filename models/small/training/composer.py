@@ -124,7 +124,7 @@ class Composer:
         """
         kind = rng.random()
         sheet = Sheet(self, rng, width, height, sizes, technical=kind < _TECHNICAL)
-        sheet.margins(0.03, 0.16)
+        self._frame(sheet)
         # What became too long in tokens would be thrown away, and with it every full page.
         max_characters = int(max_characters * _FILL.get(sheet.voice, 0.83))
         ground = rng.random()
@@ -140,6 +140,18 @@ class Composer:
         if width < 600 and rng.random() < 0.3:
             maker = _receipt
         return sheet.finish(maker(sheet, max_characters))
+
+    def _frame(self, sheet: Sheet) -> None:
+        """Choose margins: those of a cropped page, of a sheet, or of text anywhere on it."""
+        rng = sheet.rng
+        kind = rng.random()
+        if kind < 0.55:
+            # What is cropped may end with a line in what was its margin.
+            sheet.margins(0.012, 0.05, rng.choice([0.0, 2.2 * sheet.body.size]))
+        elif kind < 0.9:
+            sheet.margins(0.03, 0.16)
+        else:
+            sheet.margins(0.02, 0.45)
 
     def any_font(self, rng: random.Random) -> int:
         """Return a font; families count alike, however many styles they have."""

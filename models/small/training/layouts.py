@@ -96,14 +96,14 @@ def article(sheet: Sheet, max_characters: int) -> Blocks:
     measure = (sheet.right - sheet.left) / body.size
     fitting = [count for count in (2, 3) if measure / count > 9]
     frame = sheet.left, sheet.right, sheet.bottom
-    fill = 1.0 if rng.random() < 0.6 else rng.uniform(0.2, 1.0)
+    fill = 1.0 if rng.random() < 0.7 else rng.uniform(0.2, 1.0)
     sheet.bottom = sheet.y + (frame[2] - sheet.y) * fill
     foot = sheet.bottom
     for _ in range(4):
         left = max_characters - sum(block.characters for block in blocks)
         if not sheet.room() or left < 60:
             break
-        if fitting and rng.random() < 0.55:
+        if fitting and rng.random() < 0.65:
             foot = columns(sheet, blocks, rng.choice(fitting), frame, foot, left)
         else:
             sheet.bottom = foot

@@ -141,15 +141,21 @@ class Sheet(Canvas):
         index = min(max(self.body.size_index + larger, 0), len(SIZES) - 1)
         return Type(font, index, self.body.tracking, False)
 
-    def margins(self, low: float, high: float) -> None:
-        """Choose the four margins as shares of the sheet."""
+    def margins(self, low: float, high: float, foot: float = 0.0) -> None:
+        """Choose the four margins as shares of the sheet.
+
+        Args:
+            low: Smallest margin.
+            high: Largest margin at the sides; at top and bottom a fifth less.
+            foot: Room in pixels that the bottom margin has in addition, for a line in it.
+        """
         rng = self.rng
         self.left = rng.uniform(low, high) * self.width
         self.right = self.width - rng.uniform(low, high) * self.width
         if self.right - self.left < 6 * self.body.size:
             self.left, self.right = 0.01 * self.width, 0.99 * self.width
         self.y = rng.uniform(low, high * 0.8) * self.height
-        self.bottom = self.height - rng.uniform(low, high * 0.8) * self.height
+        self.bottom = self.height - rng.uniform(low, high * 0.8) * self.height - foot
         self.top = self.y
 
     def room(self, fill: float = 1.0) -> bool:
