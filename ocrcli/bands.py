@@ -7,17 +7,22 @@ two bands share some rows, and what was read twice is sorted out afterwards (`ba
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from PIL import Image
 
-from ocrcli.document import PageFailure, PageImage
-from ocrcli.ink import ink_quads
-from ocrcli.raster import Grey, PageSize
+from ocrcli.document import Notice, PageFacts, PageFailure, PageImage
+from ocrcli.ink import ink_map, ink_quads
+from ocrcli.raster import Grey, PageSize, dark_on_light, resample
 
 MARGIN_ROWS = 16
 """Rows of paper added above and below a band: models expect no text at the very edge."""
 
+INVERTED = Notice("inverted", "light text on a dark page was inverted")
+"""Said of pages and bands that were turned from light on dark to dark on light."""
+
+_POINTS_PER_INCH = 72.0
 _LONG_ASPECT = 3.0
 _LEGIBLE_DPI = 72.0
 _LEAST_GAIN = 1.5
@@ -166,3 +171,41 @@ def with_margins(pixels: Grey) -> Grey:
     """
     paper = int(np.median(pixels))
     return np.pad(pixels, ((MARGIN_ROWS, MARGIN_ROWS), (0, 0)), constant_values=paper)
+
+
+def band_of(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Band:
+    """Return a band as a page of its own.
+
+    Args:
+        page_number: The page that it is a part of.
+        piece: Its pixels.
+        plan: How the page is cut.
+        seconds: Time spent on drawing it.
+    """
+    pixels, was_inverted = dark_on_light(with_margins(piece.pixels))
+    ink = ink_map(pixels)
+    height, width = pixels.shape
+    points = _POINTS_PER_INCH / plan.dpi
+    image = PageImage(
+        pixels,
+        PageFacts(
+            page_number=page_number,
+            width_pt=width * points,
+            height_pt=height * points,
+            image_width=width,
+            image_height=height,
+            dpi=plan.dpi,
+            ink_pixels=ink.total,
+            ink=ink,
+            warnings=(INVERTED,) if was_inverted else (),
+            seconds=seconds,
+        ),
+    )
+
+    def redraw(tenths: int) -> PageImage:
+        share = 0.9**tenths
+        across, down = max(1, int(width * share)), max(1, int(height * share))
+        return replace(image, pixels=resample(Image.fromarray(pixels), across, down))
+
+    top = (piece.first_row - MARGIN_ROWS) * points
+    return Band(replace(image, redraw=redraw), top, piece.overlap * points)

@@ -163,6 +163,22 @@ def markup_of(blocks: Iterable[Block]) -> str:
     return "\n".join(pieces)
 
 
+def boxes_in(markup: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Yield where the numbers of each block's box begin and end, and what they are.
+
+    Args:
+        markup: What the model wrote.
+
+    Example:
+        >>> list(boxes_in("<|det|>text [0, 0, 9, 12]<|/det|>see [1, 2, 3, 4]"))
+        [(13, 24, (0, 0, 9, 12))]
+    """
+    for start, end in _pieces(markup):
+        header = _HEADER.match(markup, start, end) if start else None
+        if header is not None:
+            yield *header.span("box"), tuple(int(number) for number in header["box"].split(","))
+
+
 def _pieces(markup: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of what stands before the first marker of a block and after each."""
     start = 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ocrcli.text_layer import Layer
 
 MIN_INK_TO_TURN = 1500
-"""Pixels of ink, about a short line of text, that it takes to tell which way up a page lies."""
+"""Pixels of ink, about a short line, that it takes to tell which way up a page lies."""
 
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, measured from the top left corner of the page as displayed."""
@@ -105,8 +105,8 @@ class PageFacts:
         label: Number printed in the file's own scheme, such as "iii", or None.
         width_pt: Width as displayed, in points of 1/72 inch.
         height_pt: Height as displayed, in points.
-        image_width: Width of the page image in pixels.
-        image_height: Height of the page image in pixels.
+        image_width: Width in pixels at which the page is read, cropped margins included.
+        image_height: Height in pixels likewise.
         dpi: Pixels of the page image per inch of page.
         rotation: Degrees clockwise by which the file asks the page to be turned.
         ink_pixels: Pixels that differ clearly from the paper.
@@ -130,12 +130,10 @@ class PageFacts:
 
     @property
     def ink_ratio(self) -> float:
-        """Share of the page image that is ink, 0 to 1."""
-        # Where the ink was counted, which may have been on a smaller picture.
-        height = self.image_height if self.ink is None else self.ink.height
-        width = self.image_width if self.ink is None else self.ink.width
-        area = height * width
-        return self.ink_pixels / area if area else 0.0
+        """Share that is ink, 0 to 1, of the page image or the smaller one where it was counted."""
+        seen = self.ink
+        area = seen.height * seen.width if seen else self.image_height * self.image_width
+        return self.ink_pixels / max(area, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +145,7 @@ class PageImage:
         facts: What else is known of the page.
         deadline: When to give the page up, in seconds of `time.monotonic`, or None.
         layer: Text that the page carries, where it was looked for.
+        crop: What the pixels show, as shares 0 to 1 of the page; None: all of it.
         bands: Draws a very long page in bands, which are read in its place; None for other pages.
         redraw: Draws the page again, so many tenths smaller; None where nobody can.
     """
@@ -155,6 +154,7 @@ class PageImage:
     facts: PageFacts
     deadline: float | None = None
     layer: "Layer | None" = None
+    crop: Box | None = None
     bands: "Bands | None" = None
     redraw: "Callable[[int], PageImage | PageFailure] | None" = None
 

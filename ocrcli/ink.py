@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from ocrcli.document import Box
 
-_CELL = 16
+CELL = 16
+"""Side of the square cells in which ink is counted, in pixels."""
+
 # Ink differs from the paper by six times the paper's own grain, within these bounds: pale print on
 # clean paper counts, the grain of a scan does not.
 _GRAINS = 6.0
@@ -84,7 +86,7 @@ class InkMap:
 
 
 def _cells(low: float, high: float, size: int) -> tuple[int, int]:
-    return max(0, int(low * size // 999) // _CELL - 1), int(high * size // 999) // _CELL + 1
+    return max(0, int(low * size // 999) // CELL - 1), int(high * size // 999) // CELL + 1
 
 
 def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
@@ -100,7 +102,7 @@ def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
 
 
 def _per_cell(ink: NDArray[np.bool_]) -> NDArray[np.int32]:
-    side = _CELL // 2
+    side = CELL // 2
     whole = np.pad(ink, ((0, -ink.shape[0] % side), (0, -ink.shape[1] % side)))
     cells = whole.reshape(whole.shape[0] // side, side, whole.shape[1] // side, side)
     return 4 * cells.sum((1, 3), dtype=np.int32)

@@ -18,21 +18,29 @@ import numpy as np
 import pymupdf
 from PIL import Image
 
-from ocrcli.bands import MARGIN_ROWS, Band, Banding, Piece, banding, pieces, with_margins
+from ocrcli.bands import INVERTED, Band, Banding, band_of, banding, pieces
+from ocrcli.cropping import Cropping, cropping
 from ocrcli.document import Box, Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import InputError
 from ocrcli.file_type import file_type
-from ocrcli.ink import ink_map
+from ocrcli.ink import InkMap, ink_map
 from ocrcli.options import FileOptions, PageSelection
 from ocrcli.pdf_file import PdfFile, PdfPageError
 from ocrcli.pictures import PictureError, PictureFile
-from ocrcli.raster import Grey, PageSize, Pixels, dark_on_light, overview_of, resample
+from ocrcli.raster import (
+    SMALL_ENLARGEMENT,
+    Grey,
+    PageSize,
+    Pixels,
+    dark_on_light,
+    overview_of,
+    resample,
+)
 from ocrcli.text_layer import Layer
 
 LOW_DPI = 90.0
 """Below this resolution small print is lost, and the page says so."""
 
-_INVERTED = Notice("inverted", "light text on a dark page was inverted")
 _POINTS_PER_INCH = 72.0
 
 
@@ -45,6 +53,8 @@ class _PageFile(Protocol):
     def detail(self, facts: PageFacts) -> tuple[float, float]: ...
 
     def rows(self, page_number: int, plan: Banding) -> "_Rows": ...
+
+    def cropped(self, page_number: int, crop: Cropping) -> Grey: ...
 
     def cut(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]: ...
 
@@ -104,11 +114,26 @@ class Pages:
             return facts, None
         return replace(facts, width_pt=width_pt, dpi=plan.dpi), plan
 
+    def _cropped(
+        self, facts: PageFacts, ink: InkMap, size: PageSize
+    ) -> tuple[Cropping, Grey] | None:
+        """Return how a page is cropped, and its pixels; None if it is read as a whole."""
+        # Most pages without margins are ruled out without another look at the file.
+        if cropping(ink, facts.dpi, size) is None:
+            return None
+        try:
+            _, sharpest = self._file.detail(facts)
+            plan = cropping(ink, facts.dpi, size, SMALL_ENLARGEMENT * sharpest)
+            return None if plan is None else (plan, self._file.cropped(facts.page_number, plan))
+        except (PdfPageError, PictureError):
+            # It was drawn as a whole.
+            return None
+
     def _bands(self, page_number: int, plan: Banding) -> Iterator[Band | PageFailure]:
         started = time.perf_counter()
         try:
             for piece in pieces(self._file.rows(page_number, plan), plan):
-                yield _band(page_number, piece, plan, time.perf_counter() - started)
+                yield band_of(page_number, piece, plan, time.perf_counter() - started)
                 started = time.perf_counter()
         except (PdfPageError, PictureError) as error:
             yield PageFailure(PageFacts(page_number), str(error))
@@ -134,11 +159,20 @@ class Pages:
         height, width = pixels.shape[:2]
         notices = list(facts.warnings)
         facts, plan = self._banded(facts)
+        crop = None if plan is not None else self._cropped(facts, ink, size or self._size)
         is_reduced = True
         if plan is not None:
             height, width, is_reduced = plan.total_rows, plan.columns, plan.is_reduced
         elif was_inverted:
-            notices.append(_INVERTED)
+            notices.append(INVERTED)
+        if crop is not None:
+            kept, larger = crop
+            width, height = (
+                round(width * kept.dpi / facts.dpi),
+                round(height * kept.dpi / facts.dpi),
+            )
+            pixels = 255 - larger if was_inverted else larger
+            facts = replace(facts, dpi=kept.dpi)
         if 0 < facts.dpi < LOW_DPI and is_reduced:
             notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.3g} dpi"))
         return PageImage(
@@ -158,6 +192,7 @@ class Pages:
                 seconds=time.perf_counter() - started,
             ),
             layer=layer,
+            crop=None if crop is None else crop[0].box,
             bands=None if plan is None else partial(self._bands, page_number, plan),
             redraw=partial(self._redrawn, page_number),
         )
@@ -298,10 +333,20 @@ class _Pictures:
             box = (0, first * scale, whole.width, min((first + rows) * scale, whole.height))
             if (plan.columns, plan.total_rows) == whole.size:
                 return np.array(whole.crop((0, first, whole.width, first + rows)))
-            filter_ = Image.Resampling.LANCZOS
-            return np.array(whole.resize((plan.columns, rows), filter_, box), np.uint8)
+            return resample(whole, plan.columns, rows, box)
 
         return draw
+
+    def cropped(self, page_number: int, crop: Cropping) -> Grey:
+        whole = self._file.upright(page_number - 1)
+        left, top, right, bottom = crop.box
+        area = (
+            left * whole.width,
+            top * whole.height,
+            right * whole.width,
+            bottom * whole.height,
+        )
+        return resample(whole, crop.columns, crop.rows, area)
 
     def original(self, page_number: int) -> Image.Image:
         return self._file.original(page_number - 1)
@@ -322,34 +367,3 @@ def _whole_pixels(box: Box, width: int, height: int) -> tuple[int, int, int, int
     left, top = min(int(box[0] * width), width - 1), min(int(box[1] * height), height - 1)
     right, bottom = round(box[2] * width), round(box[3] * height)
     return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
-def _band(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Band:
-    """Return a band as a page of its own."""
-    pixels, was_inverted = dark_on_light(with_margins(piece.pixels))
-    ink = ink_map(pixels)
-    height, width = pixels.shape
-    points = _POINTS_PER_INCH / plan.dpi
-    image = PageImage(
-        pixels,
-        PageFacts(
-            page_number=page_number,
-            width_pt=width * points,
-            height_pt=height * points,
-            image_width=width,
-            image_height=height,
-            dpi=plan.dpi,
-            ink_pixels=ink.total,
-            ink=ink,
-            warnings=(_INVERTED,) if was_inverted else (),
-            seconds=seconds,
-        ),
-    )
-
-    def redraw(tenths: int) -> PageImage:
-        share = 0.9**tenths
-        across, down = max(1, int(width * share)), max(1, int(height * share))
-        return replace(image, pixels=resample(Image.fromarray(pixels), across, down))
-
-    top = (piece.first_row - MARGIN_ROWS) * points
-    return Band(replace(image, redraw=redraw), top, piece.overlap * points)

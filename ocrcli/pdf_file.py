@@ -10,6 +10,7 @@ import pymupdf
 from PIL import Image
 
 from ocrcli.bands import Banding
+from ocrcli.cropping import Cropping
 from ocrcli.document import Box, Notice, PageFacts
 from ocrcli.errors import DamagedError, EncryptedError
 from ocrcli.raster import Grey, PageSize, Pixels
@@ -179,6 +180,25 @@ class PdfFile:
 
         return draw
 
+    def cropped(self, page_number: int, crop: Cropping) -> Grey:
+        """Return a part of a page in grey.
+
+        Args:
+            page_number: The page, from 1; `draw` has drawn it as a whole before.
+            crop: Which part, and at which resolution.
+
+        Raises:
+            PdfPageError: The page cannot be drawn.
+        """
+        try:
+            page = self._pdf.load_page(page_number - 1)
+            _mend_geometry(page)
+            return _render_part(page, crop)
+        except _PDF_ERRORS as error:
+            raise PdfPageError(f"the page cannot be drawn: {error}") from error
+        finally:
+            pymupdf.TOOLS.store_shrink(100)
+
     def cut(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]:
         """Return parts of a page in colour, as displayed, at `FIGURE_DPI`.
 
@@ -270,6 +290,19 @@ def _render_rows(page: pymupdf.Page, dpi: float, first: int, rows: int) -> Grey:
     return pixels.reshape(pixmap.height, pixmap.stride)[
         skipped : skipped + rows, : pixmap.width
     ].copy()
+
+
+def _render_part(page: pymupdf.Page, crop: Cropping) -> Grey:
+    zoom = crop.dpi / _POINTS_PER_INCH
+    left, top, right, bottom = crop.box
+    width, height = page.rect.width, page.rect.height
+    area = pymupdf.Rect(left * width, top * height, right * width, bottom * height)
+    pixmap = page.get_pixmap(
+        matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csGRAY, alpha=False, clip=area
+    )
+    rows = np.frombuffer(pixmap.samples_mv, dtype=np.uint8).reshape(pixmap.height, pixmap.stride)
+    # Rounding may add a row or a column.
+    return rows[: crop.rows, : min(crop.columns, pixmap.width)].copy()
 
 
 def _cut_out(page: pymupdf.Page, box: Box) -> Image.Image:

@@ -24,7 +24,7 @@ _TRUSTED_DPI = (97.0, 2400.0)
 _PAPER_SHAPES = (1.25, 1.6)
 _PAPER_HEIGHT_INCHES = 11.0
 _SMALL_SIDE = 900
-_SMALL_ENLARGEMENT = 1.25
+SMALL_ENLARGEMENT = 1.25
 """Of 59 pictures of a paragraph at 100 to 200 dpi, three were misread as they were, one enlarged.
 
 They were cut out of pages of the evaluation. Beyond 1.25 nothing was gained.
@@ -39,23 +39,26 @@ class PageSize:
         long_side: Longest side of a page image in pixels.
         max_dpi: Highest resolution at which pages of a known size are drawn.
         max_enlargement: Largest factor by which a picture is enlarged.
+        crop_dpi: Highest resolution at which a page is drawn without its margins.
         color: Whether pages are read in colour, pictures as they are; otherwise in grey.
     """
 
     long_side: int = 1280
     max_dpi: float = 200.0
     max_enlargement: float = 2.0
+    crop_dpi: float = 150.0
     color: bool = False
 
     @classmethod
     def full_color(cls) -> "PageSize":
         """Return the size at which large models read: 300 dots per inch, pictures as they are."""
-        return cls(_COLOR_LONG_SIDE, COLOR_DPI, 1.0, color=True)
+        return cls(_COLOR_LONG_SIDE, COLOR_DPI, max_enlargement=1.0, color=True)
 
     def smaller(self) -> "PageSize":
         """Return a size a tenth smaller."""
         if not self.color:
-            return replace(self, long_side=self.long_side * 9 // 10)
+            long_side = self.long_side * 9 // 10
+            return replace(self, long_side=long_side, crop_dpi=0.9 * self.crop_dpi)
         return replace(self, max_dpi=0.9 * self.max_dpi, max_enlargement=0.9 * self.max_enlargement)
 
     def dpi_for(self, width_inches: float, height_inches: float) -> float:
@@ -102,7 +105,7 @@ def reading_size(
     across, down, dpi = _usual_size(width, height, resolution, size)
     if size.color or max(across, down) >= _SMALL_SIDE:
         return across, down, dpi
-    larger = min(_SMALL_ENLARGEMENT, size.long_side / max(across, down))
+    larger = min(SMALL_ENLARGEMENT, size.long_side / max(across, down))
     return max(1, round(across * larger)), max(1, round(down * larger)), dpi * larger
 
 
@@ -200,21 +203,29 @@ def overview_of(pixels: Pixels) -> Grey:
     """
     image = Image.fromarray(pixels).convert("L")
     scale = min(1.0, PageSize.long_side / max(image.size))
-    return resample(image, *(max(1, round(side * scale)) for side in image.size))
+    across, down = (max(1, round(side * scale)) for side in image.size)
+    return resample(image, across, down)
 
 
-def resample(image: Image.Image, width: int, height: int) -> Pixels:
-    """Return a picture at the given size as an array.
+def resample(
+    image: Image.Image,
+    width: int,
+    height: int,
+    box: tuple[float, float, float, float] | None = None,
+) -> Pixels:
+    """Return a picture, or a part of it, at the given size as an array.
 
     Args:
         image: A picture of mode "L" or "RGB".
         width: Pixels across.
         height: Pixels down.
+        box: Left, top, right and bottom of the part, in pixels of the picture; None: all of it.
     """
-    if image.size != (width, height):
-        enlarges = width > image.width
+    left, top, right, bottom = box or (0, 0, *image.size)
+    if (left, top, right, bottom) != (0, 0, width, height) or image.size != (width, height):
+        enlarges = width > right - left
         filter_ = Image.Resampling.BICUBIC if enlarges else Image.Resampling.LANCZOS
-        image = image.resize((width, height), filter_)
+        image = image.resize((width, height), filter_, (left, top, right, bottom))
     return np.array(image, dtype=np.uint8)
 
 

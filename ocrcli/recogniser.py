@@ -10,31 +10,25 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ocrcli.document import ModelFacts, Notice, PageImage
+from ocrcli.cropping import on_whole_page
+from ocrcli.document import Box, ModelFacts, Notice, PageImage
+from ocrcli.engine_settings import limits_with, pages_per_window
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.hub import is_name, local_model
-from ocrcli.options import Device, Dtype, Options, ReadingMode
+from ocrcli.options import Device, Dtype, Options
 from ocrcli.paths import Kind, kind_of
 from ocrcli.undrawn_page import UndrawnPage, later, without_pixels
 
 if TYPE_CHECKING:
-    from ocrcli.engine import Engine, GenerationLimits, PageResult
+    from ocrcli.engine import Engine, PageResult
     from ocrcli.models.interface import OcrModel
-    from ocrcli.models.unlimited_ocr.config import ModelConfig
     from ocrcli.raster import PageSize
     from ocrcli.tokenizer import Tokenizer
 
 _LARGE_BYTES = 1 << 30
 
-ONEPASS_PAGES = 256
-"""Pages that a model of the second generation reads in one pass unless told otherwise."""
-
-KEPT_PAGES = 8
-"""The same for the first generation."""
-
 _RETRY_NGRAM = (40, 1024)
 _LESS = "use --pages-in-flight 1, --dtype bfloat16 or --device cpu"
-
 
 _TENTHS_SMALLER = 3
 _SMALLER_BATCH = Notice(
@@ -176,11 +170,14 @@ class ModelRecogniser:
             self.load()
             assert self._engine is not None, "it was loaded"
             given: deque[PageImage | UndrawnPage] = deque()
+            crops: deque[Box | None] = deque()
             full = None
             try:
                 with _memory_reported():
-                    for result in self._engine.transcribe(self._handed_over(waiting, given)):
+                    pages_given = self._handed_over(waiting, given, crops)
+                    for cropped in self._engine.transcribe(pages_given):
                         given.popleft()
+                        result = on_whole_page(cropped, crops.popleft())
                         notices = self._notices()
                         yield replace(result, notices=notices) if notices else result
                 return
@@ -192,18 +189,26 @@ class ModelRecogniser:
             waiting = chain(later(given, self.load_seconds - before), waiting)
 
     def _handed_over(
-        self, pages: "Iterable[PageImage | UndrawnPage]", given: "deque[PageImage | UndrawnPage]"
+        self,
+        pages: "Iterable[PageImage | UndrawnPage]",
+        given: "deque[PageImage | UndrawnPage]",
+        crops: "deque[Box | None]",
     ) -> Iterator[PageImage]:
-        """Yield pages at the size there is memory for; note how each could be had once more."""
+        """Yield pages at the size there is memory for.
+
+        Notes how each could be had once more, and what of it is shown.
+        """
         for page in pages:
             kept = without_pixels(page)
             given.append(kept)
             if isinstance(page, UndrawnPage):
-                yield page.drawn(self._tenths)
+                drawn = page.drawn(self._tenths)
             elif isinstance(kept, UndrawnPage) and self._tenths:
-                yield kept.drawn(self._tenths)
+                drawn = kept.drawn(self._tenths)
             else:
-                yield page
+                drawn = page
+            crops.append(drawn.crop)
+            yield drawn
 
     def _notices(self) -> tuple[Notice, ...]:
         """Return what the next result is to say about want of memory."""
@@ -270,7 +275,8 @@ class ModelRecogniser:
         try:
             with _memory_reported():
                 engine = Engine(self._model, self._tokenizer, patient)
-                return next(iter(engine.transcribe([page])), None)
+                result = next(iter(engine.transcribe([page])), None)
+                return None if result is None else on_whole_page(result, page.crop)
         except DeviceError:
             # The pages in flight fill the device; what came out before is kept, and marked.
             return None
@@ -318,10 +324,9 @@ class ModelRecogniser:
             raise DeviceError("the model does not fit into memory", next_action=_LESS) from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
-        limits = _with_options(
-            GenerationLimits.for_model(loaded.config, _window(loaded.config, options), device),
-            options,
-        )
+        window = pages_per_window(loaded.config, options)
+        limits = GenerationLimits.for_model(loaded.config, window, device)
+        limits = limits_with(limits, options)
         if loaded.config.sparse.page_isolated and len(blank := tokenizer.encode(" ")) == 1:
             # Other models have their ban on n-grams.
             limits = replace(limits, token_run=TokenRun(blank[0]))
@@ -363,31 +368,3 @@ def chosen_device(device: Device) -> str:
         reason = "no CUDA device was found" if built else "this PyTorch was built without CUDA"
         raise DeviceError(f"cuda is not available: {reason}")
     return "cuda" if available and device is not Device.CPU else "cpu"
-
-
-def _window(config: "ModelConfig", options: Options) -> int:
-    if config.sparse.page_isolated or options.mode is ReadingMode.PAGE:
-        return 1
-    # Pages of the first generation may have to be read again, so their pictures are kept meanwhile.
-    return options.pages_per_window or (ONEPASS_PAGES if config.has_markers else KEPT_PAGES)
-
-
-def _with_options(limits: "GenerationLimits", options: Options) -> "GenerationLimits":
-    limits = replace(limits, rotate=options.rotate)
-    if options.pages_in_flight is not None:
-        limits = replace(limits, pages_in_flight=options.pages_in_flight)
-    if options.max_tokens is not None:
-        limits = replace(limits, max_tokens_per_page=options.max_tokens)
-    if options.mode is ReadingMode.ONEPASS:
-        limits = replace(limits, max_tiles=0)
-    elif options.max_crops is not None:
-        limits = replace(limits, max_tiles=options.max_crops)
-    if options.no_repeat_ngram is not None:
-        from ocrcli.engine import NoRepeatNgram
-
-        ban = options.ngram_ban()
-        ngram = None if ban is None else NoRepeatNgram(*ban)
-        limits = replace(limits, no_repeat_ngram=ngram, lone_page_ngram=None)
-    if options.instruction is not None:
-        limits = replace(limits, instruction=options.instruction)
-    return limits

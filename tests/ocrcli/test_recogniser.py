@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from ocrcli.engine import GenerationLimits, NoRepeatNgram
+from ocrcli.engine_settings import limits_with
 from ocrcli.errors import DeviceError, ModelError
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.options import Device, Options
-from ocrcli.recogniser import ModelRecogniser, _with_options
+from ocrcli.recogniser import ModelRecogniser
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ def test_shipped_model_reads_a_page_and_says_who_it_is(page):
 )
 def test_ban_on_repetition_replaces_the_published_ones(text, ban):
     published = GenerationLimits.for_model(ModelConfig.from_dict({}), pages_per_prompt=4)
-    limits = _with_options(published, Options(no_repeat_ngram=text))
+    limits = limits_with(published, Options(no_repeat_ngram=text))
     for pages in (1, 4):
         wanted = published.ngram_for(pages) if ban == "published" else ban
         assert limits.ngram_for(pages) == wanted

@@ -77,7 +77,9 @@ def machine(fakes, monkeypatch):
 def path(tmp_path):
     with pymupdf.open() as pdf:
         for number in range(1, 8):
-            pdf.new_page().insert_text((60, 100), f"Page {number}", fontsize=20)
+            page = pdf.new_page()
+            page.insert_text((60, 100), f"Page {number}", fontsize=20)
+            page.insert_text((400, 760), "Foot of the page", fontsize=20)
         pdf.save(tmp_path / "a.pdf")
     return tmp_path / "a.pdf"
 
@@ -177,6 +179,27 @@ def test_each_is_said_once_on_stderr(machine, path, run_scripted):
     assert done.code == 0
     assert done.stderr.count("read one at a time") == 1
     assert done.stderr.count("read on the CPU") == 1
+
+
+@pytest.mark.parametrize("tenths", [0, 3])
+def test_boxes_lie_on_the_whole_page_however_small_it_was_drawn(machine, tmp_path, tenths):
+    with pymupdf.open() as pdf:
+        for left in (80, 120, 160):
+            page = pdf.new_page()
+            page.insert_text((left, 200), "Head", fontsize=20)
+            page.insert_text((left + 250, 650), "Foot", fontsize=20)
+        pdf.save(tmp_path / "a.pdf")
+    with open_pages(tmp_path / "a.pdf") as pages:
+        drawn = list(pages)
+        crops = [page.redraw(tenths).crop for page in drawn]
+    assert len(set(crops)) == 3
+    machine.room = 2
+    if tenths:
+        machine.pixels = int(0.8 * min(page.pixels.size for page in drawn))
+    pages = transcribed(tmp_path / "a.pdf", machine.recogniser(Device.CUDA))
+    assert [page.blocks[0].box for page in pages] == [
+        tuple(round(999 * share) for share in crop) for crop in crops
+    ]
 
 
 def test_bands_of_a_long_page_shrink_too(machine, tmp_path):

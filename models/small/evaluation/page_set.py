@@ -14,7 +14,7 @@ Only `pages/` has to travel to the machine that reads.
 
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,7 @@ class EvaluationPage:
         language: Two-letter code.
         note: How the page was made.
         turn: Quarter turns counter-clockwise by which the content lies on its side.
+        crop: What the picture shows, as shares of the page; None: all of it.
     """
 
     name: str
@@ -97,6 +98,7 @@ class EvaluationPage:
     language: str = "en"
     note: str = ""
     turn: int = 0
+    crop: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,8 @@ def _page(row: dict[str, Any]) -> EvaluationPage:
         ReferenceBlock(**{**block, "box": tuple(block["box"]) if block["box"] else None})
         for block in row.pop("blocks")
     )
-    return EvaluationPage(blocks=blocks, **row)
+    crop = row.pop("crop", None)
+    return EvaluationPage(blocks=blocks, crop=crop and tuple(crop), **row)
 
 
 def write_readings(path: Path, readings: Readings) -> None:
@@ -257,9 +260,3 @@ def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write one JSON object a line."""
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     path.write_text(text, encoding="utf-8")
-
-
-def pictures(folder: Path, name: str, pages: Sequence[EvaluationPage]) -> Iterator[Grey]:
-    """Yield the pixels of the pages of a set, one after the other."""
-    for page in pages:
-        yield load_pixels(folder / "pages" / name / f"{page.name}.webp")

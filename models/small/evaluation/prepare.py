@@ -142,6 +142,7 @@ def _prepare_page(
         source.language,
         source.note,
         source.turn,
+        image.crop,
     )
     return page, size
 

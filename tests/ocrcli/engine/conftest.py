@@ -9,6 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from ocrcli.document import Box
 from ocrcli.engine.attention_plan import prefill_plan
 from ocrcli.kernels.page_rope import IMAGE, PADDING, PAGE, TEXT
 from ocrcli.kernels.paged_kv import PagedKv
@@ -222,6 +223,7 @@ class ScriptPage:
 
     page_number: int
     script: int
+    crop: Box | None = None
 
     @property
     def pixels(self) -> NDArray[np.uint8]:
