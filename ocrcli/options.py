@@ -217,7 +217,7 @@ class Options:
         force: Whether existing outputs are replaced, and finished work is done again.
         strict: Whether doubtful pages and repaired files are failures.
         fail_fast: Whether the first failure ends the run.
-        attempts: Times a page that loops or is cut is read, 1 or 2.
+        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
         page_timeout: Seconds after which a page is given up; None for never.
         file_timeout: Seconds after which the rest of a file is given up; None for never.
         timeout: Seconds after which the run is stopped; None for never.

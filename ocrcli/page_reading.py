@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ocrcli.document import Page, PageFacts, PageFailure, PageImage, PageStatus
@@ -21,6 +22,7 @@ from ocrcli.records import (
 )
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
+from ocrcli.two_readings import better
 
 if TYPE_CHECKING:
     from ocrcli.bands import Band
@@ -40,7 +42,7 @@ class Reading:
     """How the pages of a document are read.
 
     Attributes:
-        attempts: Times a page that loops or is cut is read, 1 or 2.
+        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
         page_timeout_s: Seconds after which a page is given up, or None.
         file_timeout_s: Seconds after which no further page is begun, or None.
         fail_fast: Whether the first page that fails is the last one.
@@ -83,7 +85,7 @@ def read_pages(
         pages: Page images and failures.
         recogniser: Reads the pages that carry ink.
         reading: How pages are read.
-        second: Reads pages again that loop or were cut; None for no second reading.
+        second: Reads pages again that loop, were cut or are doubtful; None for no second reading.
     """
     reading = reading or Reading()
     clock = _Clock(reading, recogniser)
@@ -118,16 +120,22 @@ def _with_model(
     second: SecondReading | None,
 ) -> Iterator[Page]:
     """Yield records from the first inked page on, until too many wait that the model never sees."""
+    # Everything in the order of the pages, and what the model has in the order it was given.
     waiting: deque[_Waiting] = deque()
+    given: deque[_PageOf | _BandOf] = deque()
+    doubtful: deque[_PageOf] = deque()
+    new = chain([first], source)
 
     def inked() -> Iterator[PageImage]:
-        yield from asked(first)
         # The bound is looked at before a page is drawn: a page that is drawn has to be kept.
-        while sum(isinstance(item, Page | LongPage) for item in waiting) < _MOST_WAITING:
-            page = next(source, None)
+        while doubtful or sum(_is_settled(item) for item in waiting) < _MOST_WAITING:
+            if doubtful:
+                yield from asked_again(doubtful.popleft())
+                continue
+            page = next(new, None)
             if page is None:
                 return
-            record = _without_model(page, reading)
+            record = None if page is first else _without_model(page, reading)
             if record is not None:
                 waiting.append(record)
             elif isinstance(page, PageImage):
@@ -137,7 +145,9 @@ def _with_model(
         limit = clock.limit()
         if page.bands is None:
             recogniser.load()
-            waiting.append(page.facts)
+            item = _PageOf(page.facts, page.redraw)
+            waiting.append(item)
+            given.append(item)
             yield replace(page, deadline=clock.deadline(limit))
             return
         long_page = LongPage(page.facts, reading.style)
@@ -146,51 +156,107 @@ def _with_model(
                 long_page.add(band, blank_page(band.image.facts))
             else:
                 recogniser.load()
-                waiting.append(_BandOf(long_page, band))
+                part = _BandOf(long_page, band)
+                waiting.append(part)
+                given.append(part)
                 yield replace(band.image, deadline=clock.deadline(limit))
         # Behind its bands, so that it is due when they are done.
         waiting.append(long_page)
 
-    for result in recogniser.transcribe(inked()):
-        yield from _settled(waiting)
-        item = waiting.popleft()
-        if isinstance(item, _BandOf):
+    def asked_again(item: _PageOf) -> Iterator[PageImage]:
+        page = item.smaller()
+        if page is None:
+            item.keep()
+            return
+        given.append(item)
+        yield replace(page, deadline=clock.deadline(clock.limit()))
+
+    while True:
+        for result in recogniser.transcribe(inked()):
+            yield from _settled(waiting)
+            item = given.popleft()
             item.read(result, reading.style, second)
-        else:
-            assert isinstance(item, PageFacts) and item.page_number == result.page_number, (
-                f"the engine answered for page {result.page_number} out of turn"
-            )
-            best, attempts = (result, 1) if second is None else second(result)
-            yield finished_page(item, best, attempts, reading.style)
-        yield from _settled(waiting)
-    for item in waiting:
-        if isinstance(item, Page):
-            yield item
-        elif isinstance(item, LongPage):
-            yield item.page()
-        elif isinstance(item, _BandOf):
-            item.page.fail(_NO_ANSWER)
-        else:
-            yield failed_page(PageFailure(item, _NO_ANSWER))
+            if isinstance(item, _PageOf) and not item.is_done:
+                doubtful.append(item)
+            yield from _settled(waiting)
+        for item in given:
+            item.keep()
+        given.clear()
+        # A page may turn out to be doubtful when no other is left.
+        if not doubtful:
+            yield from _settled(waiting)
+            return
 
 
-@dataclass(frozen=True, eq=False)
+class _PageOf:
+    """A page that is with the model, or waits to be read once more."""
+
+    def __init__(
+        self,
+        facts: PageFacts,
+        redraw: "Callable[[int], PageImage | PageFailure] | None",
+    ) -> None:
+        self.record: Page | None = None
+        self._facts, self._redraw = facts, redraw
+        self._first: Page | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a record."""
+        return self.record is not None
+
+    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
+        """Take an answer; the first one may leave the page to be read again."""
+        assert self._facts.page_number == result.page_number, (
+            f"the engine answered for page {result.page_number} out of turn"
+        )
+        if self._first is not None:
+            self.record = better(self._first, finished_page(self._facts, result, 1, style))
+            return
+        best, attempts = (result, 1) if second is None else second(result)
+        page = finished_page(self._facts, best, attempts, style)
+        if second is not None and self._redraw is not None and second.is_worth_it(page):
+            self._first = page
+        else:
+            self.record = page
+
+    def smaller(self) -> PageImage | None:
+        """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""
+        assert self._redraw is not None, "a page that cannot be drawn again is not read again"
+        redraw = self._redraw
+        page = redraw(1)
+        if isinstance(page, PageFailure):
+            return None
+        return replace(page, redraw=lambda tenths: redraw(tenths + 1))
+
+    def keep(self) -> None:
+        """Make do with what there is: no further answer will come."""
+        self.record = self._first or failed_page(PageFailure(self._facts, _NO_ANSWER))
+
+
 class _BandOf:
     """A band that is with the model, and the page it belongs to."""
 
-    page: LongPage
-    band: "Band"
+    def __init__(self, page: LongPage, band: "Band") -> None:
+        self.is_done = False
+        self._page, self._band = page, band
 
     def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
         """Hand the band's record to its page; read it again where that is worth it."""
         attempts = 1
         if second is not None:
-            result, attempts = second(result, self.band.image.redraw)
-        record = finished_page(self.band.image.facts, result, attempts, style)
-        self.page.add(self.band, record)
+            result, attempts = second(result, self._band.image.redraw)
+        record = finished_page(self._band.image.facts, result, attempts, style)
+        self._page.add(self._band, record)
+        self.is_done = True
+
+    def keep(self) -> None:
+        """Tell the page that no answer will come."""
+        self._page.fail(_NO_ANSWER)
+        self.is_done = True
 
 
-_Waiting = PageFacts | Page | LongPage | _BandOf
+_Waiting = _PageOf | Page | LongPage | _BandOf
 """What waits for its turn: pages and bands that the model reads, records, pages read in bands."""
 
 
@@ -253,8 +319,17 @@ class _Clock:
         return None if limit is None else limit + self._recogniser.load_seconds
 
 
+def _is_settled(item: _Waiting) -> bool:
+    return isinstance(item, Page | LongPage) or item.is_done
+
+
 def _settled(waiting: deque[_Waiting]) -> Iterator[Page]:
     """Take off the front what needs no answer from the model."""
-    while waiting and isinstance(first := waiting[0], Page | LongPage):
-        waiting.popleft()
-        yield first if isinstance(first, Page) else first.page()
+    while waiting and _is_settled(waiting[0]):
+        item = waiting.popleft()
+        if isinstance(item, Page):
+            yield item
+        elif isinstance(item, LongPage):
+            yield item.page()
+        elif isinstance(item, _PageOf) and item.record is not None:
+            yield item.record

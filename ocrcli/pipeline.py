@@ -163,9 +163,7 @@ def _in_order(
     journal: Journal | NoJournal,
 ) -> Iterator[Page]:
     """Yield known and new pages in the order of `numbers`, skipped ones when time is over."""
-    second = None
-    if reading.attempts > 1:
-        second = SecondReading(pages, recogniser, reading.page_timeout_s)
+    second = _second(pages, recogniser, reading)
     known = journal.pages(reading.style)
     fresh = read_pages(pages.without(known), recogniser, reading, second)
     for page_number in numbers:
@@ -185,6 +183,7 @@ def transcribe(
     max_tokens: int | None = None,
     rotate: bool = True,
     threads: int | None = None,
+    attempts: int = 2,
 ) -> Iterator[Page]:
     """Return the pages of a PDF or a picture, transcribed one after the other as you iterate.
 
@@ -201,6 +200,7 @@ def transcribe(
         max_tokens: Tokens after which a page is cut; None for what the model is published with.
         rotate: Whether pages that lie on their side are turned before they are read.
         threads: CPU threads; None leaves the choice to PyTorch.
+        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
 
     Raises:
         OcrError: The file, the model or the device cannot be used. Its `exit_code` says which.
@@ -222,10 +222,20 @@ def transcribe(
         max_tokens=max_tokens,
         rotate=rotate,
         threads=threads,
+        attempts=attempts,
     )
     recogniser = ModelRecogniser(options)
     opened = open_pages(path, options.pages, options.password, recogniser.page_size)
-    return _closing(opened, read_pages(opened, recogniser))
+    reading = Reading.of(options)
+    return _closing(
+        opened, read_pages(opened, recogniser, reading, _second(opened, recogniser, reading))
+    )
+
+
+def _second(pages: "Pages", recogniser: Recogniser, reading: Reading) -> SecondReading | None:
+    if reading.attempts == 1:
+        return None
+    return SecondReading(pages, recogniser, reading.page_timeout_s)
 
 
 def _closing(opened: "Pages", records: Iterator[Page]) -> Iterator[Page]:

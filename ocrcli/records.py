@@ -64,6 +64,11 @@ MAX_UNREAD_SHARE = 0.06
 MIN_UNREAD_PIXELS = 300
 """Less print than this outside the blocks is specks, not words."""
 
+MIN_DRAWN_CHARACTERS = 8
+"""Length from which a text of one or two such characters, over and over, is no text."""
+
+_LINES_AND_DOTS = frozenset("Il1i|!-–—_=.·…:")
+
 _ILLEGIBLE_DPI = 30.0
 _HOPELESS_DPI = 4.0
 
@@ -257,12 +262,17 @@ def _invented(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
 
     A little belief is enough where the ink is about as much as such a text leaves. Dashes, line
     feeds and marks of cells follow from each other, so that a drawn line read as dashes is believed
-    in; only words count, where there are any.
+    in; only words count, where there are any. A row of lines may be read as one letter many times.
     """
-    signs = _signs(page_text(parsed.blocks))
+    text = page_text(parsed.blocks)
+    signs = _signs(text)
     confidence = parsed.word_trace.confidence or parsed.text_trace.confidence
     if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
         return []
+    kinds = set("".join(text.split()))
+    if signs >= MIN_DRAWN_CHARACTERS and len(kinds) <= 2 and kinds <= _LINES_AND_DOTS:
+        detail = f"{signs} characters that are only drawn lines or dots were dropped"
+        return [Notice("text_dropped", detail)]
     fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * signs
     if confidence.mean >= (MIN_KEPT_CONFIDENCE if fits else MIN_LOST_CONFIDENCE):
         return []

@@ -1,12 +1,13 @@
-"""A second reading for pages that loop or are cut, before they are marked as doubtful."""
+"""A second reading for pages that loop, are cut or are doubtful, before they are marked as such."""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from ocrcli.document import PageFailure, PageImage
+from ocrcli.document import Page, PageFailure, PageImage
 from ocrcli.recogniser import Recogniser
+from ocrcli.two_readings import is_doubtful
 
 if TYPE_CHECKING:
     from ocrcli.engine import PageResult
@@ -22,9 +23,11 @@ class Redrawing(Protocol):
 
 
 class SecondReading:
-    """Reads a page alone, drawn a little smaller and with more patience.
+    """Reads a page once more, drawn a little smaller.
 
-    A greedy model that is shown the same picture twice makes the same mistake twice.
+    A greedy model that is shown the same picture twice makes the same mistake twice. A page that
+    loops or was cut is read alone and with more patience; one that is merely doubtful takes its
+    turn among the others.
     """
 
     def __init__(self, pages: Redrawing, recogniser: Recogniser, page_timeout_s: float | None):
@@ -36,6 +39,16 @@ class SecondReading:
             page_timeout_s: Seconds that a reading may take, or None.
         """
         self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
+
+    def is_worth_it(self, page: Page) -> bool:
+        """Return whether a page that was read once had better take another turn.
+
+        What makes a page doubtful was measured with the small model.
+
+        Args:
+            page: The record of the first reading.
+        """
+        return self._recogniser.page_size is None and page.attempts == 1 and is_doubtful(page)
 
     def __call__(
         self,

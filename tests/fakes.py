@@ -49,8 +49,9 @@ class ScriptedRecogniser:
     Attributes:
         pulled: Numbers of the pages that were asked for, in order.
         ahead: Pages that are pulled before the first answer.
-        retries: Answers to second readings.
-        retried: Numbers of the pages that were read again.
+        retries: Answers to second readings of pages that looped or were cut.
+        retried: Numbers of the pages that were so read again.
+        later: Answers to pages that come a second time, where they are not those of the first.
     """
 
     def __init__(
@@ -58,8 +59,11 @@ class ScriptedRecogniser:
         script: Mapping[int, PageResult | BaseException] | None = None,
         ahead: int = 1,
         retries: Mapping[int, PageResult] | None = None,
+        later: Mapping[int, PageResult | BaseException] | None = None,
     ) -> None:
         self._script = dict(script or {})
+        self._answered: set[int] = set()
+        self.later = dict(later or {})
         self.ahead = ahead
         self.pulled: list[int] = []
         self.facts: ModelFacts | None = None
@@ -88,6 +92,9 @@ class ScriptedRecogniser:
 
     def _answer(self, number: int) -> PageResult:
         answer = self._script.get(number, result(number, block(f"Page {number}")))
+        if number in self._answered:
+            answer = self.later.get(number, answer)
+        self._answered.add(number)
         if isinstance(answer, BaseException):
             raise answer
         return answer

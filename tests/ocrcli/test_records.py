@@ -126,6 +126,20 @@ def test_lines_read_as_dashes_lend_no_belief_to_the_words_among_them(fakes):
     assert "204 characters with a mean confidence of 0.40" in page.warnings[1].detail
 
 
+@pytest.mark.parametrize("text", ["I " * 21, "|\n" * 8, "-" * 300, ". . . . . . - -"])
+def test_lines_and_dots_read_as_characters_are_dropped(fakes, text):
+    facts = replace(FACTS, ink_pixels=100_000)
+    page = finished_page(facts, fakes.result(4, fakes.block(text), confidence=0.99))
+    assert (page.status, page.text) == (PageStatus.EMPTY, "")
+    assert codes(page)[1] == "text_dropped"
+
+
+@pytest.mark.parametrize("text", ["101010101010", "I I I", "III. Ill-lit", "-" * 401])
+def test_text_that_merely_looks_like_lines_is_kept(fakes, text):
+    page = finished_page(FACTS, fakes.result(4, fakes.block(text), confidence=0.99))
+    assert page.text == text
+
+
 def test_marks_alone_are_judged_by_themselves(fakes):
     assert finished_page(FACTS, fakes.result(4, fakes.block("* * *"))).text == "* * *"
 

@@ -15,11 +15,15 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ocrcli.models.small.evaluation import textless_pages, untaught_pages
+
+if TYPE_CHECKING:
+    from ocrcli.document import PageImage
 
 DOUBTED = (*untaught_pages.LANGUAGES, "handwriting", "tiny")
 """Sets whose pages must be marked."""
@@ -152,36 +156,45 @@ def _counts(names: Iterator[str]) -> dict[str, int]:
 
 def _reader(arguments: argparse.Namespace) -> Reader:
     from ocrcli.blocks import parse_markup
-    from ocrcli.document import PageImage
+    from ocrcli.engine import PageResult
     from ocrcli.options import Device, Options
+    from ocrcli.page_reading import read_pages
     from ocrcli.pages import open_pages
     from ocrcli.recogniser import ModelRecogniser
-    from ocrcli.records import blank_page, finished_page, is_blank
+    from ocrcli.second_reading import SecondReading
 
-    recogniser = ModelRecogniser(
+    class Tapped(ModelRecogniser):
+        """Keeps what the model wrote at first, some of which is dropped from the record."""
+
+        first: dict[int, PageResult] = {}
+
+        def transcribe(self, pages: "Iterable[PageImage]") -> Iterator[PageResult]:
+            for result in super().transcribe(pages):
+                self.first.setdefault(result.page_number, result)
+                yield result
+
+    recogniser = Tapped(
         Options(model=arguments.model, device=Device(arguments.device), threads=arguments.threads)
     )
 
     def read(file: Path) -> Iterator[Verdict]:
-        with open_pages(file) as opened:
-            pages = [page for page in opened if isinstance(page, PageImage)]
-        inked = [page for page in pages if not is_blank(page.facts)]
-        results = {result.page_number: result for result in recogniser.transcribe(inked)}
-        for page in pages:
-            result = results.get(page.page_number)
-            record = finished_page(page.facts, result) if result else blank_page(page.facts)
-            markup = parse_markup(result.markup, 1, 1, trace=result.trace) if result else None
-            certain = markup.text_trace.confidence if markup else None
-            yield Verdict(
-                file=file.name,
-                page=page.page_number,
-                fitting=is_fitting(page.page_number),
-                status=str(record.status),
-                characters=_signs(record.text),
-                written=sum(_signs(block.text) for block in markup.blocks) if markup else 0,
-                confidence=certain.mean if certain else 1.0,
-                warnings=tuple(notice.code for notice in record.warnings),
-            )
+        recogniser.first.clear()
+        with open_pages(file) as pages:
+            second = SecondReading(pages, recogniser, None)
+            for record in read_pages(pages, recogniser, None, second):
+                result = recogniser.first.get(record.page_number)
+                markup = parse_markup(result.markup, 1, 1, trace=result.trace) if result else None
+                certain = markup.text_trace.confidence if markup else None
+                yield Verdict(
+                    file=file.name,
+                    page=record.page_number,
+                    fitting=is_fitting(record.page_number),
+                    status=str(record.status),
+                    characters=_signs(record.text),
+                    written=sum(_signs(block.text) for block in markup.blocks) if markup else 0,
+                    confidence=certain.mean if certain else 1.0,
+                    warnings=tuple(notice.code for notice in record.warnings),
+                )
         sys.stderr.write(f"read {file}\n")
 
     return read

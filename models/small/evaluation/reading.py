@@ -14,13 +14,13 @@ from ocrcli.models.small.evaluation.page_set import (
     PageReading,
     ReadBlock,
     Readings,
-    pictures,
     read_pages,
     write_readings,
 )
+from ocrcli.models.small.evaluation.prepared_pages import PreparedPages
 
 if TYPE_CHECKING:
-    from ocrcli.document import Page, PageImage
+    from ocrcli.document import Page
     from ocrcli.options import Options
     from ocrcli.recogniser import ModelRecogniser
 
@@ -60,29 +60,10 @@ def _read(
     folder: Path, name: str, pages: Sequence[EvaluationPage], recogniser: "ModelRecogniser"
 ) -> Iterator["Page"]:
     from ocrcli.page_reading import read_pages as read_images
+    from ocrcli.second_reading import SecondReading
 
-    def images() -> Iterator["PageImage"]:
-        for number, pixels in enumerate(pictures(folder, name, pages), start=1):
-            from ocrcli.document import PageFacts, PageImage
-            from ocrcli.ink import ink_map
-
-            page, ink = pages[number - 1], ink_map(pixels)
-            height, width = pixels.shape
-            yield PageImage(
-                pixels,
-                PageFacts(
-                    page_number=number,
-                    width_pt=page.width_pt,
-                    height_pt=page.height_pt,
-                    image_width=width,
-                    image_height=height,
-                    dpi=page.dpi,
-                    ink_pixels=ink.total,
-                    ink=ink,
-                ),
-            )
-
-    yield from read_images(images(), recogniser)
+    prepared = PreparedPages(folder, name, pages)
+    yield from read_images(prepared, recogniser, None, SecondReading(prepared, recogniser, None))
 
 
 def _reading(name: str, page: EvaluationPage, read: "Page") -> PageReading:

@@ -14,6 +14,7 @@ from ocrcli.models.small.evaluation.card import card
 from ocrcli.models.small.evaluation.evaluate import main, page_counts
 from ocrcli.models.small.evaluation.page_set import (
     EvaluationPage,
+    Grey,
     PageReading,
     ReadBlock,
     Readings,
@@ -108,6 +109,17 @@ def test_prepared_pixels_are_those_the_engine_sees(
         assert inches * 72 == pytest.approx(page.width_pt, abs=0.3)
 
 
+def on_whole_page(page: EvaluationPage, pixels: Grey) -> Grey:
+    """Return the whole of a page, a pixel a point, without what a crop leaves out."""
+    across, down = round(page.width_pt), round(page.height_pt)
+    left, top, right, bottom = page.crop or (0.0, 0.0, 1.0, 1.0)
+    place = round(left * across), round(top * down), round(right * across), round(bottom * down)
+    size = place[2] - place[0], place[3] - place[1]
+    sheet = Image.new("L", (across, down), 255)
+    sheet.paste(Image.fromarray(pixels).resize(size, Image.Resampling.BOX), place[:2])
+    return np.array(sheet)
+
+
 def test_turned_pages_are_upright_after_their_turns(
     fonts: Path, text: Path, tmp_path: Path
 ) -> None:
@@ -116,8 +128,10 @@ def test_turned_pages_are_upright_after_their_turns(
     assert [page.turn for page in pages["turned"]] == [1, 2, 3]
     for upright, turned in zip(pages["clean"], pages["turned"], strict=True):
         assert upright.text == turned.text
-        before = load_pixels(work / "pages" / "clean" / f"{upright.name}.webp")
-        after = load_pixels(work / "pages" / "turned" / f"{turned.name}.webp")
+        before, after = (
+            on_whole_page(page, load_pixels(work / "pages" / name / f"{page.name}.webp"))
+            for name, page in (("clean", upright), ("turned", turned))
+        )
         back = np.rot90(after, -turned.turn)
         assert back.shape == before.shape
         others = [np.abs(np.rot90(back, 2).astype(float) - before).mean()]

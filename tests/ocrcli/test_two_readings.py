@@ -1,0 +1,342 @@
+"""Which pages are read twice, and which of two readings is kept."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ocrcli.document import (
+    Block,
+    BlockType,
+    Confidence,
+    Notice,
+    Page,
+    PageFacts,
+    PageSeconds,
+    PageStatus,
+)
+from ocrcli.two_readings import MAX_DIFFERENCE, better, is_doubtful
+
+_PROSE = (
+    "alabaster brocade cinnamon dromedary elephant filigree gossamer harlequin iridescent juniper "
+    "kingfisher labyrinth marigold nightingale obsidian pomegranate quicksilver rhapsody saffron "
+    "tamarind umbrella velveteen wisteria xylophone yesteryear zeppelin apricot bumblebee"
+)
+WORDS = _PROSE.split()
+LINES = [f"{word} {word[::-1]} {word[1:]} {word[:4]}" for word in WORDS]
+"""Lines that are not alike."""
+
+RESULTS = (PageStatus.OK, PageStatus.SUSPECT)
+NO_RESULTS = [status for status in PageStatus if status not in RESULTS]
+TABLE = "Name\tJanuary\tFebruary\nOats\t1200\t1300\nBarley\t2200\t2300"
+
+
+def block(*lines, confidence=0.99, kind=BlockType.TEXT):
+    sure = None if confidence is None else Confidence(confidence, confidence)
+    return Block(kind, "\n".join(lines), confidence=sure)
+
+
+def page(*blocks, status=PageStatus.OK, **fields):
+    text = "\n\n".join(block.text for block in blocks if block.text)
+    return Page(1, status, text, blocks=blocks, **fields)
+
+
+def lines(*found, confidence=0.99, **fields):
+    return page(block(*found, confidence=confidence), **fields)
+
+
+def codes(record):
+    return [notice.code for notice in record.warnings]
+
+
+def is_kept(record, chosen):
+    """Return whether a record holds one reading's text."""
+    return (record.text, record.blocks) == (chosen.text, chosen.blocks)
+
+
+class TestIsDoubtful:
+    def test_page_that_the_model_was_sure_of_is_not(self):
+        assert not is_doubtful(lines(*LINES[:5]))
+
+    @pytest.mark.parametrize("status", NO_RESULTS)
+    def test_page_that_was_not_read_to_its_end_is_not(self, status):
+        doubtful = lines(LINES[0], LINES[0], confidence=0.5)
+        assert is_doubtful(doubtful)
+        assert not is_doubtful(replace(doubtful, status=status))
+
+    @pytest.mark.parametrize("status", RESULTS)
+    def test_page_without_text_is_not(self, status):
+        figure = block(confidence=0.5, kind=BlockType.FIGURE)
+        assert not is_doubtful(page(figure, status=status))
+        assert not is_doubtful(page(status=status))
+
+    def test_suspect_page_is(self):
+        assert is_doubtful(lines(LINES[0], status=PageStatus.SUSPECT))
+
+    def test_page_that_repeats_a_long_line_is(self):
+        assert is_doubtful(lines(*LINES[:5], LINES[2]))
+        assert is_doubtful(page(block(LINES[0]), block(LINES[1]), block(LINES[0])))
+
+    def test_blanks_do_not_tell_lines_apart(self):
+        assert is_doubtful(lines(LINES[0], LINES[0].replace(" ", "  ")))
+
+    def test_short_lines_may_stand_there_twice(self):
+        assert not is_doubtful(lines("a" * 17, LINES[0], "a" * 17))
+        assert is_doubtful(lines("a" * 18, LINES[0], "a" * 18))
+
+    def test_page_is_as_sure_as_its_text(self):
+        assert is_doubtful(lines(*LINES[:5], confidence=0.984))
+        assert not is_doubtful(lines(*LINES[:5], confidence=0.985))
+
+    def test_blocks_are_weighed_by_their_length(self):
+        long, short = block(*LINES[:9], confidence=0.99), block("Tail", confidence=0.951)
+        assert not is_doubtful(page(long, short))
+        long, short = replace(long, confidence=short.confidence), block("Tail", confidence=0.999)
+        assert is_doubtful(page(long, short))
+
+    def test_one_unsure_block_is_enough(self):
+        assert is_doubtful(page(block(*LINES[:9], confidence=0.999), block("x", confidence=0.949)))
+
+    def test_figures_have_no_say(self):
+        figure = block(confidence=0.3, kind=BlockType.FIGURE)
+        assert not is_doubtful(page(figure, block(*LINES[:3])))
+
+    def test_text_without_confidences_is_taken_for_sure(self):
+        assert not is_doubtful(lines(*LINES[:3], confidence=None))
+        mixed = page(block(*LINES[:3], confidence=None), block(LINES[4], confidence=0.98))
+        assert is_doubtful(mixed)
+
+    def test_rows_of_tables_are_lines(self):
+        table = block(TABLE, kind=BlockType.TABLE)
+        assert not is_doubtful(page(table))
+        again = block(TABLE, "Name\tJanuary\tFebruary", kind=BlockType.TABLE)
+        assert is_doubtful(page(again))
+
+
+class TestRepeatedLines:
+    def test_reading_that_does_not_repeat_is_better(self):
+        once, twice = lines(*LINES[:20]), lines(*LINES[:20], LINES[7])
+        assert is_kept(better(twice, once), once)
+        assert is_kept(better(once, twice), once)
+
+    def test_even_if_the_model_was_less_sure_of_it(self):
+        once, twice = lines(*LINES[:9], confidence=0.96), lines(*LINES[:9], LINES[7])
+        assert is_kept(better(twice, once), once)
+        assert is_kept(better(once, twice), once)
+
+    def test_fewer_repetitions_are_better(self):
+        twice, thrice = lines(*LINES[:9], LINES[7]), lines(*LINES[:9], LINES[7], LINES[7])
+        assert is_kept(better(thrice, twice), twice)
+        assert is_kept(better(twice, thrice), twice)
+
+    def test_lines_that_both_repeat_are_printed_twice(self):
+        printed = (*LINES[:9], LINES[3], LINES[4])
+        usual, surer, unsure = (
+            lines(*printed, tail, confidence=sure)
+            for tail, sure in (("One", 0.99), ("Two", 0.995), ("Three", 0.96))
+        )
+        assert is_kept(better(usual, unsure), usual)
+        assert is_kept(better(usual, surer), surer)
+
+    def test_what_both_repeat_excuses_no_further_repetition(self):
+        printed = (*LINES[:9], LINES[3])
+        first, second = lines(*printed, LINES[4], confidence=0.999), lines(*printed)
+        assert is_kept(better(first, second), second)
+
+    def test_what_one_repeats_the_other_does_not_lack(self):
+        twice, once = lines(*LINES[:20], *LINES[5:7]), lines(*LINES[:20])
+        for record in (better(twice, once), better(once, twice)):
+            assert is_kept(record, once)
+            assert record.status is PageStatus.OK
+
+
+class TestMissingLines:
+    def test_reading_that_skips_nothing_is_better(self):
+        whole, part = lines(*LINES[:20]), lines(*LINES[:9], *LINES[10:20])
+        assert is_kept(better(part, whole), whole)
+        assert is_kept(better(whole, part), whole)
+
+    def test_even_if_the_model_was_less_sure_of_it(self):
+        whole, part = lines(*LINES[:9], confidence=0.96), lines(*LINES[:8])
+        assert is_kept(better(part, whole), whole)
+        assert is_kept(better(whole, part), whole)
+
+    def test_reading_that_skips_fewer_lines_is_better(self):
+        first, second = lines(*LINES[:9], *LINES[12:]), lines(*LINES[:10], *LINES[13:])
+        assert is_kept(better(first, second), first)
+        second = lines(*LINES[:11], *LINES[13:])
+        assert is_kept(better(first, second), second)
+
+    def test_line_with_wrong_letters_is_not_missing(self):
+        right = lines(*LINES[:9])
+        wrong = lines(*LINES[:8], LINES[8].replace("a", "o").replace("r", "n"))
+        record = better(wrong, right)
+        assert is_kept(record, wrong)
+        assert record.status is PageStatus.OK
+        surer = lines(*LINES[:9], confidence=0.995)
+        assert is_kept(better(wrong, surer), surer)
+
+    def test_one_line_stands_for_one_other(self):
+        alike = [f"{LINES[10]} {number}" for number in range(6)]
+        whole, part = lines(*LINES[:9], *alike), lines(*LINES[:9], LINES[10])
+        assert is_kept(better(part, whole), whole)
+        assert is_kept(better(whole, part), whole)
+
+    def test_short_line_that_is_printed_twice_may_be_missing_once(self):
+        whole, part = lines(*LINES[:9], "a" * 14, "a" * 14), lines(*LINES[:9], "a" * 14)
+        assert is_kept(better(part, whole), whole)
+        assert is_kept(better(whole, part), whole)
+
+    def test_order_of_lines_does_not_matter(self):
+        first, second = lines(*LINES[:9]), lines(*reversed(LINES[:9]))
+        record = better(first, second)
+        assert is_kept(record, first)
+        assert record.warnings == ()
+
+    def test_blocks_do_not_matter(self):
+        first, second = page(block(*LINES[:9])), page(block(*LINES[:4]), block(*LINES[4:9]))
+        assert better(first, second).warnings == ()
+        whole = page(block(*LINES[:4]), block(*LINES[4:10]))
+        assert is_kept(better(first, whole), whole)
+
+    def test_row_that_was_skipped_is_missing(self):
+        rows = [f"{word}\t{word[::-1]}\t{word[:3]}" for word in WORDS[:20]]
+        whole, part = (
+            page(block(*some, kind=BlockType.TABLE)) for some in (rows, rows[:4] + rows[5:])
+        )
+        assert is_kept(better(part, whole), whole)
+        assert is_kept(better(whole, part), whole)
+
+
+class TestConfidence:
+    @pytest.mark.parametrize(
+        ("second", "is_chosen"), [(0.95, False), (0.98, False), (0.9819, False), (0.983, True)]
+    )
+    def test_decides_between_equals_where_it_is_clear(self, second, is_chosen):
+        first = lines(*LINES[:9], "One", confidence=0.98)
+        other = lines(*LINES[:9], "Two", confidence=second)
+        assert is_kept(better(first, other), other if is_chosen else first)
+
+    def test_decides_where_both_repeat_one_line(self):
+        first, second = lines(*LINES[:9], LINES[3]), lines(*LINES[:9], LINES[4], confidence=0.995)
+        assert is_kept(better(first, second), second)
+
+    def test_decides_on_pages_of_short_lines(self):
+        first, second = lines("Total 12", confidence=0.97), lines("Total 17", confidence=0.98)
+        assert is_kept(better(first, second), second)
+        assert is_kept(better(second, first), second)
+        assert better(first, second).warnings == ()
+
+    def test_readings_without_any_are_equal(self):
+        first, second = (lines(*LINES[:9], tail, confidence=None) for tail in ("One", "Two"))
+        assert is_kept(better(first, second), first)
+        whole = lines(*LINES[:10], confidence=None)
+        assert is_kept(better(first, whole), whole)
+
+
+class TestDifference:
+    def test_readings_that_differ_much_are_not_trusted(self):
+        record = better(lines(*LINES[:13]), lines(*LINES[:11]))
+        assert is_kept(record, lines(*LINES[:13]))
+        assert record.status is PageStatus.SUSPECT
+        (notice,) = record.warnings
+        assert notice.code == "readings_differ"
+        assert notice.detail == "two readings of the page differ in 8% of their lines"
+
+    def test_difference_at_the_limit_is_none(self):
+        first, second = lines(*LINES[:27]), lines(*LINES[:23])
+        assert MAX_DIFFERENCE == 4 / 50
+        record = better(first, second)
+        assert (record.status, record.warnings) == (PageStatus.OK, ())
+
+    @pytest.mark.parametrize("is_second_better", [False, True])
+    def test_other_warnings_are_those_of_the_reading_that_is_kept(self, is_second_better):
+        few, many = (
+            lines(*LINES[:count], warnings=(Notice(code, code),), status=PageStatus.SUSPECT)
+            for count, code in ((5, "few"), (10, "many"))
+        )
+        record = better(few, many) if is_second_better else better(many, few)
+        assert codes(record) == ["many", "readings_differ"]
+
+    def test_status_is_that_of_the_reading_that_is_kept(self):
+        doubted = lines(*LINES[:20], LINES[3], status=PageStatus.SUSPECT)
+        sound = lines(*LINES[:20])
+        assert better(doubted, sound).status is PageStatus.OK
+        assert better(sound, doubted).status is PageStatus.OK
+        surer = replace(doubted, blocks=sound.blocks)
+        assert better(surer, sound).status is PageStatus.SUSPECT
+
+    def test_page_of_one_line_may_differ_as_a_whole(self):
+        first, second = lines(LINES[0], confidence=0.96), lines(LINES[1])
+        record = better(first, second)
+        assert is_kept(record, second)
+        assert record.status is PageStatus.SUSPECT
+        assert "differ in 100%" in record.warnings[-1].detail
+
+    def test_pages_without_text_do_not_differ(self):
+        first = page(status=PageStatus.SUSPECT)
+        assert is_kept(better(first, page()), first)
+        assert better(first, page()).warnings == ()
+
+
+class TestReadingThatCountsForNothing:
+    @pytest.mark.parametrize("status", NO_RESULTS)
+    def test_first_one_stays_as_it_is(self, status):
+        first = lines(
+            *LINES[:9],
+            LINES[2],
+            confidence=0.9,
+            status=PageStatus.SUSPECT,
+            warnings=(Notice("low_confidence", "x"),),
+        )
+        second = lines(*LINES[:20], confidence=1.0, status=status)
+        record = better(first, second)
+        assert record == replace(first, attempts=2)
+
+    def test_its_time_counts(self):
+        first = lines(LINES[0], seconds=PageSeconds(1, 2, 3, 4))
+        second = Page(1, PageStatus.TIMEOUT, seconds=PageSeconds(10, 20, 30, 40), error="slow")
+        record = better(first, second)
+        assert (record.attempts, record.error) == (2, None)
+        assert record.seconds == PageSeconds(11, 22, 33, 44)
+
+
+@pytest.mark.parametrize("is_second_better", [False, True])
+def test_attempts_and_seconds_are_those_of_both(is_second_better):
+    few, many = (
+        lines(*LINES[:count], seconds=PageSeconds(count, 1, 2, 3), facts=PageFacts(1))
+        for count in (19, 20)
+    )
+    record = better(few, many) if is_second_better else better(many, few)
+    assert is_kept(record, many)
+    assert (record.attempts, record.seconds) == (2, PageSeconds(39, 2, 4, 6))
+
+
+_texts = st.lists(st.sampled_from([*LINES[:6], "short", "", "a\tb"]) | st.text(max_size=30))
+_blocks = st.builds(
+    block,
+    _texts.map("\n".join),
+    confidence=st.none() | st.floats(0, 1),
+    kind=st.sampled_from(BlockType),
+)
+_pages = st.builds(
+    lambda blocks, status: page(*blocks, status=status),
+    st.lists(_blocks, max_size=4),
+    st.sampled_from(PageStatus),
+)
+
+
+@given(_pages)
+def test_page_read_twice_alike_is_that_page(first):
+    assert better(first, first) == replace(first, attempts=2)
+
+
+@given(_pages, _pages)
+def test_any_two_readings_make_one_of_them(first, second):
+    record = better(first, second)
+    assert is_kept(record, first) or is_kept(record, second)
+    assert record.attempts == 2
+    assert is_doubtful(first) in (False, True)
+    if second.status not in RESULTS:
+        assert record == replace(first, attempts=2)
