@@ -143,7 +143,7 @@ def _compose(
         if not page.blocks or not page.blocks[0].lines:
             return None
     else:
-        extent = (width - rng.randrange(64), height - rng.randrange(16))
+        extent = (width - rng.randrange(64), height - rng.randrange(64))
         budget = int(stage.max_tokens * 2.7)
         if rng.random() < _SHORT * (3 if width * height < _SMALL_AREA else 1):
             budget = min(budget, rng.randrange(70, 700))

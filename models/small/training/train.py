@@ -94,6 +94,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     add("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     add("--batch", type=int, default=0, help="images per GPU; 0: the stage's")
     add("--steps", type=int, default=0, help="stop every stage after so many")
+    add("--save-every", type=float, default=0.0, help="seconds; 0: after every stage only")
     add("--compile", action=argparse.BooleanOptionalAction, default=True)
     add("--compile-cache", type=Path, help="default: compiled/ in --scratch")
     add("--without", default="", help=f"speedups: all, or some of {', '.join(SPEEDUPS)}")
@@ -236,7 +237,7 @@ def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) 
         stage = replace(stage, batch=run.arguments.batch)
     painted = paint_stage(run, stage, stage_batches(run, stage))
     begun, first_step, images = time.time(), run.step, 0
-    log_time, log_step = begun, run.step
+    log_time, log_step, save_time = begun, run.step, begun
     while True:
         elapsed = time.time() - begun
         stop = elapsed > seconds or (
@@ -252,6 +253,9 @@ def _run_stage(run: Run, name: str, seconds: float, rates: tuple[float, float]) 
         figures = take_step(run, batch, rate)
         painted.prepare()
         images += len(batch.tokens) * run.world
+        if run.arguments.save_every and time.time() - save_time > run.arguments.save_every:
+            _save(run)
+            save_time = time.time()
         if run.step - log_step >= 50:
             values = [round(float(figure), 4) for figure in figures]
             spent = time.time() - log_time

@@ -64,6 +64,15 @@ def test_a_few_steps_of_every_kind_of_stage_run(folders):
         train.main([*command, "--plan", "tiny:60", *start])
 
 
+def test_weights_are_written_while_a_stage_runs(folders, monkeypatch):
+    written = []
+    monkeypatch.setattr(train, "_save", lambda run: written.append(run.step))
+    command = ["--data", str(folders / "data"), "--scratch", str(folders / "scratch")]
+    command += ["--out", str(folders / "out"), "--no-compile", "--batch", "2", "--steps", "3"]
+    train.main([*command, "--plan", "tiny:60", "--save-every", "1e-9"])
+    assert written == [1, 2, 3, 3]
+
+
 def test_profile_names_every_part_and_compares_the_speedups(folders, capsys, monkeypatch):
     monkeypatch.setenv(VARIABLE, "")
     command = ["--data", str(folders / "data"), "--scratch", str(folders / "scratch")]
