@@ -72,7 +72,7 @@ def test_memory_of_one_process_is_what_is_measured(fakes, tmp_path):
 
 def test_page_of_200_000_points_is_scaled_with_a_warning(tmp_path):
     pdf = pymupdf.open()
-    pdf.new_page(width=200_000, height=200_000).draw_rect((0, 0, 90_000, 90_000), fill=0)
+    pdf.new_page(width=200_000, height=200_000).draw_rect((0, 0, 200_000, 90_000), fill=0)
     pdf.save(tmp_path / "huge.pdf")
     done = bounded(tmp_path / "huge.pdf")
     assert done.code == 0
@@ -138,7 +138,7 @@ def test_very_long_page_is_read_in_tiles(tmp_path):
     done = bounded(tmp_path / "long.pdf")
     assert done.code == 0
     record = page_record(done)
-    assert record["text"].count("1 .") > 90
+    assert record["text"].count("1 o") > 90
     assert "tiled" in [warning["code"] for warning in record["warnings"]]
     assert "tiles at 150 dpi" in done.stderr
     places = [block["bbox"] for block in record["blocks"]]

@@ -1,5 +1,6 @@
 """Which pages are read twice, and which of two readings is kept."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -340,3 +341,24 @@ def test_any_two_readings_make_one_of_them(first, second):
     assert is_doubtful(first) in (False, True)
     if second.status not in RESULTS:
         assert record == replace(first, attempts=2)
+
+
+def test_reading_without_text_never_replaces_one_with_text():
+    first = page(block("First", confidence=0.97))
+    empty = page(block("", kind=BlockType.FIGURE, confidence=0.97))
+    assert better(first, empty).blocks[0].text == "First"
+
+
+def test_short_lines_count_where_there_are_no_others():
+    first = page(block("12 34", "a b c", "x y z", confidence=0.97))
+    second = page(block("12 34", confidence=0.99))
+    assert better(first, second).blocks == first.blocks
+
+
+def test_many_unlike_lines_are_compared_quickly():
+    def unlike(seed):
+        return page(block(*(f"{seed * 7919 + row * 104729:040d}"[::-1] for row in range(300))))
+
+    started = time.perf_counter()
+    better(unlike(1), unlike(2))
+    assert time.perf_counter() - started < 20
