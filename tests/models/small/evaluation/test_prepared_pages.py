@@ -141,9 +141,9 @@ def test_doubtful_pages_of_a_set_are_read_twice(
 ) -> None:
     recogniser = fakes.ScriptedRecogniser(
         {
-            1: fakes.result(1, fakes.block("First"), confidence=0.97),
+            1: fakes.result(1, fakes.block("Secand"), confidence=0.97),
             2: fakes.result(2, fakes.block("First"), finish="loop"),
-            6: fakes.result(6, fakes.block("First"), confidence=0.97),
+            6: fakes.result(6, fakes.block("Secand"), confidence=0.97),
         },
         ahead=3,
         retries={2: fakes.result(2, fakes.block("Again"))},
