@@ -1,7 +1,7 @@
 """Pages without their margins: what holds ink is drawn larger, and boxes find their way back.
 
 A model reads pictures of a limited size. A quarter of a usual page's height and width is margin, so
-without it letters are a third larger.
+without it letters are up to a third larger.
 """
 
 import math
@@ -16,7 +16,7 @@ from ocrcli.blocks import MAX_COORDINATE, boxes_in
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import Box
 from ocrcli.ink import CELL, InkMap
-from ocrcli.raster import PageSize
+from ocrcli.raster import PIXEL_MULTIPLE, PageSize
 from ocrcli.rotation import as_displayed, upright_size
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ _LEAST_GAIN = 1.08
 # What has less ink is a speck.
 _LEAST_INK = 12
 _MARGIN_CELLS = 2
-# Pictures are padded at the bottom to a multiple of this. Boxes on padded ones came out squeezed,
-# since hardly any page of the training was padded.
-_ROW_STEP = 64
 _WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 
 
@@ -91,7 +88,9 @@ def _marks(counts: NDArray[np.int32]) -> NDArray[np.bool_]:
 def _in_steps(
     top: float, bottom: float, gain: float, height: int, long_side: int
 ) -> tuple[float, float, float]:
-    """Return top, bottom and gain that make a picture of a multiple of `_ROW_STEP` rows.
+    """Return top, bottom and gain that make a picture of a multiple of `PIXEL_MULTIPLE` rows.
+
+    What is padded at the bottom was hardly seen in training, and boxes come out squeezed there.
 
     Args:
         top: First pixel of what is kept.
@@ -101,10 +100,10 @@ def _in_steps(
         long_side: Most rows.
     """
     # What was divided and multiplied again may be a hair too large.
-    steps = math.ceil((bottom - top) * gain / _ROW_STEP - 1e-9)
-    wanted = steps * _ROW_STEP / gain
-    if wanted > height or steps * _ROW_STEP > long_side:
-        return top, bottom, (steps - 1) * _ROW_STEP / (bottom - top)
+    steps = math.ceil((bottom - top) * gain / PIXEL_MULTIPLE - 1e-9)
+    wanted = steps * PIXEL_MULTIPLE / gain
+    if wanted > height or steps * PIXEL_MULTIPLE > long_side:
+        return top, bottom, (steps - 1) * PIXEL_MULTIPLE / (bottom - top)
     top = min(max(0.0, top - (wanted - bottom + top) / 2), height - wanted)
     return top, top + wanted, gain
 

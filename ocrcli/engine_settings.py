@@ -8,6 +8,7 @@ from ocrcli.options import Options, ReadingMode
 if TYPE_CHECKING:
     from ocrcli.engine import GenerationLimits
     from ocrcli.models.unlimited_ocr.config import ModelConfig
+
 ONEPASS_PAGES = 256
 """Pages that a model of the second generation reads in one pass unless told otherwise."""
 

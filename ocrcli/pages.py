@@ -123,7 +123,7 @@ class Pages:
             return None
         try:
             _, sharpest = self._file.detail(facts)
-            plan = cropping(ink, facts.dpi, size, SMALL_ENLARGEMENT * sharpest)
+            plan = cropping(ink, facts.dpi, size, SMALL_ENLARGEMENT * size.picture_scale * sharpest)
             return None if plan is None else (plan, self._file.cropped(facts.page_number, plan))
         except (PdfPageError, PictureError):
             # It was drawn as a whole.

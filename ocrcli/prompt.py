@@ -15,10 +15,8 @@ from torch import Tensor
 
 from ocrcli.kernels.page_rope import IMAGE, PADDING, PAGE, TEXT
 from ocrcli.models.unlimited_ocr.config import SpecialTokens, VisionConfig
+from ocrcli.raster import PIXEL_MULTIPLE
 from ocrcli.views import overview
-
-PIXEL_MULTIPLE = 64
-"""Pages of free size are padded to a multiple of this many pixels on both sides."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,9 @@ Grey = NDArray[np.uint8]
 Pixels = NDArray[np.uint8]
 """A page as it is read: grey [height, width], or RGB [height, width, 3]."""
 
+PIXEL_MULTIPLE = 64
+"""Pages of free size are padded to a multiple of this many pixels on both sides."""
+
 COLOR_DPI = 300.0
 """Resolution at which large models were shown pages."""
 
@@ -40,6 +43,7 @@ class PageSize:
         max_dpi: Highest resolution at which pages of a known size are drawn.
         max_enlargement: Largest factor by which a picture is enlarged.
         crop_dpi: Highest resolution at which a page is drawn without its margins.
+        picture_scale: Share of their own size at which pictures of unknown resolution are read.
         color: Whether pages are read in colour, pictures as they are; otherwise in grey.
     """
 
@@ -47,6 +51,7 @@ class PageSize:
     max_dpi: float = 200.0
     max_enlargement: float = 2.0
     crop_dpi: float = 150.0
+    picture_scale: float = 1.0
     color: bool = False
 
     @classmethod
@@ -56,10 +61,15 @@ class PageSize:
 
     def smaller(self) -> "PageSize":
         """Return a size a tenth smaller."""
-        if not self.color:
-            long_side = self.long_side * 9 // 10
-            return replace(self, long_side=long_side, crop_dpi=0.9 * self.crop_dpi)
-        return replace(self, max_dpi=0.9 * self.max_dpi, max_enlargement=0.9 * self.max_enlargement)
+        return replace(
+            self,
+            # In colour it bounds memory alone; the resolution decides.
+            long_side=self.long_side if self.color else self.long_side * 9 // 10,
+            max_dpi=0.9 * self.max_dpi,
+            max_enlargement=0.9 * self.max_enlargement,
+            crop_dpi=0.9 * self.crop_dpi,
+            picture_scale=0.9 * self.picture_scale,
+        )
 
     def dpi_for(self, width_inches: float, height_inches: float) -> float:
         """Return the resolution at which a page of this size is read."""
@@ -103,7 +113,7 @@ def reading_size(
         size: The size at which pages are read.
     """
     across, down, dpi = _usual_size(width, height, resolution, size)
-    if size.color or max(across, down) >= _SMALL_SIDE:
+    if size.color or max(across, down) >= _SMALL_SIDE * size.picture_scale:
         return across, down, dpi
     larger = min(SMALL_ENLARGEMENT, size.long_side / max(across, down))
     return max(1, round(across * larger)), max(1, round(down * larger)), dpi * larger
@@ -123,7 +133,7 @@ def _usual_size(
 def _size_by_shape(width: int, height: int, size: PageSize) -> tuple[int, int, float]:
     low, high = _PAPER_SHAPES
     is_sheet = low <= height / width <= high
-    largest = size.max_enlargement if is_sheet else 1.0
+    largest = size.max_enlargement if is_sheet else size.picture_scale
     scale = min(size.long_side / max(width, height), largest)
     across, down = max(1, round(width * scale)), max(1, round(height * scale))
     return across, down, down / _PAPER_HEIGHT_INCHES if is_sheet else 72.0 * scale

@@ -4,7 +4,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -42,6 +42,14 @@ _ON_CPU = Notice("memory_cpu", "the GPU has no memory left; from here on pages a
 
 class GpuFullError(DeviceError):
     """A GPU without memory for what it was to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """A page that the engine has: what it can be drawn from again, and what of it is shown."""
+
+    page: "PageImage | UndrawnPage"
+    crop: Box | None
 
 
 class Recogniser(Protocol):
@@ -169,15 +177,12 @@ class ModelRecogniser:
         while True:
             self.load()
             assert self._engine is not None, "it was loaded"
-            given: deque[PageImage | UndrawnPage] = deque()
-            crops: deque[Box | None] = deque()
+            given: deque[_Given] = deque()
             full = None
             try:
                 with _memory_reported():
-                    pages_given = self._handed_over(waiting, given, crops)
-                    for cropped in self._engine.transcribe(pages_given):
-                        given.popleft()
-                        result = on_whole_page(cropped, crops.popleft())
+                    for cropped in self._engine.transcribe(self._handed_over(waiting, given)):
+                        result = on_whole_page(cropped, given.popleft().crop)
                         notices = self._notices()
                         yield replace(result, notices=notices) if notices else result
                 return
@@ -186,28 +191,22 @@ class ModelRecogniser:
                 full = error.with_traceback(None)
             before = self.load_seconds
             self._retreat(full)
-            waiting = chain(later(given, self.load_seconds - before), waiting)
+            again = (page.page for page in given)
+            waiting = chain(later(again, self.load_seconds - before), waiting)
 
     def _handed_over(
-        self,
-        pages: "Iterable[PageImage | UndrawnPage]",
-        given: "deque[PageImage | UndrawnPage]",
-        crops: "deque[Box | None]",
+        self, pages: "Iterable[PageImage | UndrawnPage]", given: "deque[_Given]"
     ) -> Iterator[PageImage]:
-        """Yield pages at the size there is memory for.
-
-        Notes how each could be had once more, and what of it is shown.
-        """
+        """Yield pages at the size there is memory for; note how each could be had once more."""
         for page in pages:
             kept = without_pixels(page)
-            given.append(kept)
             if isinstance(page, UndrawnPage):
                 drawn = page.drawn(self._tenths)
             elif isinstance(kept, UndrawnPage) and self._tenths:
                 drawn = kept.drawn(self._tenths)
             else:
                 drawn = page
-            crops.append(drawn.crop)
+            given.append(_Given(kept, drawn.crop))
             yield drawn
 
     def _notices(self) -> tuple[Notice, ...]:

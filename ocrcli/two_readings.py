@@ -82,7 +82,14 @@ def better(first: Page, second: Page) -> Page:
         gain = _text_confidence(second) - _text_confidence(first)
         if faults_there < faults or (faults_there == faults and gain > _CLEARLY_SURER):
             chosen = second
-    chosen = replace(chosen, attempts=first.attempts + second.attempts, seconds=seconds)
+    warnings = chosen.warnings
+    if chosen is first:
+        # What is said once, of the run, must not get lost with a reading.
+        lost = (notice for notice in second.warnings if notice.code.startswith("memory_"))
+        warnings = tuple(dict.fromkeys((*warnings, *lost)))
+    chosen = replace(
+        chosen, attempts=first.attempts + second.attempts, seconds=seconds, warnings=warnings
+    )
     if difference <= MAX_DIFFERENCE:
         return chosen
     detail = f"two readings of the page differ in {difference:.0%} of their lines"
@@ -119,10 +126,13 @@ def _missing(lines: Sequence[str], others: Sequence[str]) -> int:
         matcher = SequenceMatcher(None, "", line, False)
         for place, candidate in enumerate(rest):
             matcher.set_seq1(candidate)
-            if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best:
-                likeness = matcher.quick_ratio() if is_long else matcher.ratio()
-                if likeness > best:
-                    best, best_place = likeness, place
+            if matcher.real_quick_ratio() <= best:
+                continue
+            likeness = matcher.quick_ratio()
+            if likeness > best and not is_long:
+                likeness = matcher.ratio()
+            if likeness > best:
+                best, best_place = likeness, place
         if best_place is None:
             missing += 1
         else:

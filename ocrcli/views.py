@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image
 from torch import Tensor
 
 from ocrcli.models.unlimited_ocr.config import VisionConfig
@@ -60,7 +60,7 @@ def page_views(
     columns = rows = 1
     if max_tiles is not None and max(image.size) > tile:
         columns, rows = tile_grid(image.width, image.height, tile, max_tiles)
-        stretched = image.resize((columns * tile, rows * tile))
+        stretched = _resized(image, columns * tile, rows * tile)
         tiles = [
             _normalised(stretched.crop((x * tile, y * tile, (x + 1) * tile, (y + 1) * tile)))
             for y in range(rows)
@@ -79,8 +79,22 @@ def overview(image: Image.Image, vision: VisionConfig) -> Tensor:
     """
     side = vision.position_size * vision.patch_size
     grey = _LETTERBOX_GREY if image.mode == "L" else (_LETTERBOX_GREY,) * 3
-    padded = ImageOps.pad(image, (side, side), method=Image.Resampling.BICUBIC, color=grey)
+    longest = max(image.size)
+    width, height = (round(pixels / longest * side) for pixels in image.size)
+    padded = Image.new(image.mode, (side, side), grey)
+    if width and height:
+        place = round((side - width) / 2), round((side - height) / 2)
+        padded.paste(_resized(image, width, height), place)
     return _normalised(padded).expand(vision.image_channels, -1, -1)
+
+
+def _resized(image: Image.Image, width: int, height: int) -> Image.Image:
+    """Return an image resized across, then down.
+
+    Values are rounded in between, so the order shows. From version 13 on Pillow begins with the
+    height of high pages.
+    """
+    return image.resize((width, image.height)).resize((width, height))
 
 
 @lru_cache(maxsize=256)

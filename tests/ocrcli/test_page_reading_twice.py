@@ -6,7 +6,6 @@ from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-import pymupdf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from ocrcli.document import Document, Notice, PageFacts, PageFailure, PageImage, PageStatus, Source
 from ocrcli.journal import Journal
 from ocrcli.page_reading import Reading, read_pages
-from ocrcli.pages import open_pages
 from ocrcli.pipeline import transcribe_document
 from ocrcli.raster import PageSize
 from ocrcli.second_reading import SecondReading
@@ -76,24 +74,6 @@ def outcomes(records):
 
 def attempts(records):
     return [record.attempts for record in records]
-
-
-@pytest.fixture
-def doubtful(fakes):
-    """First and second answers to doubtful pages."""
-
-    def make(*numbers, second=0.99, **fields):
-        return {
-            "script": {
-                n: fakes.result(n, fakes.block("First"), confidence=UNSURE) for n in numbers
-            },
-            "later": {
-                n: fakes.result(n, fakes.block("Second"), confidence=second, **fields)
-                for n in numbers
-            },
-        }
-
-    return make
 
 
 class TestOrder:
@@ -385,60 +365,6 @@ class TestTime:
         records = read(Book(range(1, 9)), recogniser, Reading(file_timeout_s=100))
         assert recogniser.left == [(1, 100), (1, 70), (2, 40), (2, 10)]
         assert outcomes(records) == [(1, "Second"), (2, "Second")]
-
-
-class TestLongPages:
-    @pytest.fixture
-    def path(self, tmp_path):
-        """A page of six bands between short ones."""
-        with pymupdf.open() as pdf:
-            for number in range(1, 6):
-                page = pdf.new_page(width=200, height=3000 if number == 3 else 300)
-                for row in range(120 if number == 3 else 1):
-                    page.insert_text((20, 30 + 24 * row), f"Line {row}", fontsize=12)
-            pdf.save(tmp_path / "a.pdf")
-        return tmp_path / "a.pdf"
-
-    @pytest.mark.parametrize("ahead", [1, 2, 5, 50])
-    def test_stay_between_doubtful_pages(self, fakes, doubtful, path, ahead):
-        answers = doubtful(1, 2, 4, 5)
-        markup = fakes.block("Band", box="100, 10, 900, 990")
-        answers["script"][3] = fakes.result(3, markup, confidence=UNSURE)
-        recogniser = fakes.ScriptedRecogniser(ahead=ahead, **answers)
-        with open_pages(path) as pages:
-            records = read(pages, recogniser)
-        assert attempts(records) == [2, 2, 1, 2, 2]
-        assert [record.text for record in records if record.page_number != 3] == ["Second"] * 4
-        assert records[2].text.split() == ["Band"] * 6
-        assert [recogniser.pulled.count(number) for number in range(1, 6)] == [2, 2, 6, 2, 2]
-
-
-class TestSecondPicture:
-    def test_is_a_tenth_smaller(self, fakes, doubtful, tmp_path):
-        class Noting(fakes.ScriptedRecogniser):
-            def __init__(self, **answers):
-                super().__init__(**answers)
-                self.images = []
-
-            def transcribe(self, pages):
-                for page in pages:
-                    self.images.append(page)
-                    yield self._answer(page.page_number)
-
-        with pymupdf.open() as pdf:
-            page = pdf.new_page(width=595, height=842)
-            for row in range(20):
-                page.insert_text((100, 150 + 24 * row), f"A line {row} of words", fontsize=11)
-            pdf.save(tmp_path / "a.pdf")
-        recogniser = Noting(**doubtful(1))
-        with open_pages(tmp_path / "a.pdf") as pages:
-            (record,) = read(pages, recogniser)
-            usual, smaller = recogniser.images
-            assert smaller.facts.dpi == pytest.approx(0.9 * usual.facts.dpi)
-            # Where memory is short, it is drawn smaller still.
-            assert smaller.redraw(1).facts.dpi == pytest.approx(0.81 * usual.facts.dpi)
-            assert np.array_equal(smaller.redraw(0).pixels, smaller.pixels)
-        assert record.facts is usual.facts
 
 
 class Account:

@@ -362,3 +362,9 @@ def test_many_unlike_lines_are_compared_quickly():
     started = time.perf_counter()
     better(unlike(1), unlike(2))
     assert time.perf_counter() - started < 20
+
+
+def test_want_of_memory_in_a_reading_that_is_not_kept_is_said():
+    told = Notice("memory_cpu", "on the CPU from here on")
+    second = page(block("First", confidence=0.97), warnings=(told, Notice("rotated", "x")))
+    assert better(page(block("First", confidence=0.97)), second).warnings == (told,)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from ocrcli.ink import InkMap
 
 _POINTS_PER_INCH = 72.0
-# What the command keeps to, too: see `ocrcli/cropping.py`.
-_ROW_STEP = 64
 
 
 class PreparedPages:
@@ -75,13 +73,13 @@ class PreparedPages:
 
 
 def _smaller(pixels: Grey) -> Grey:
-    from ocrcli.raster import resample
+    from ocrcli.raster import PIXEL_MULTIPLE, resample
 
     height, width = pixels.shape
     rows = height * 9 // 10
     # As the command does with pages that it crops, but for low ones.
-    if height > 10 * _ROW_STEP:
-        rows = rows // _ROW_STEP * _ROW_STEP
+    if height > 10 * PIXEL_MULTIPLE:
+        rows = rows // PIXEL_MULTIPLE * PIXEL_MULTIPLE
     return resample(Image.fromarray(pixels), max(1, width * 9 // 10), max(1, rows))
 
 
