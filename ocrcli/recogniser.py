@@ -298,7 +298,7 @@ class ModelRecogniser:
     def _load_on(self, wanted: Device) -> "Engine":
         import torch
 
-        from ocrcli.engine import Engine, GenerationLimits, TokenRun
+        from ocrcli.engine import Engine, GenerationLimits, LinePlaces, TokenRun
         from ocrcli.models import CheckpointError, load_model, model_facts
         from ocrcli.tokenizer import Tokenizer
 
@@ -328,7 +328,8 @@ class ModelRecogniser:
         limits = limits_with(limits, options)
         if loaded.config.sparse.page_isolated and len(blank := tokenizer.encode(" ")) == 1:
             # Other models have their ban on n-grams.
-            limits = replace(limits, token_run=TokenRun(blank[0]))
+            run, places = TokenRun(blank[0]), LinePlaces.of(tokenizer)
+            limits = replace(limits, token_run=run, line_places=places)
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys

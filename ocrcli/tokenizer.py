@@ -5,6 +5,9 @@ The embedded model has one id per block label and per coordinate; the large mode
 
     <PAGE><|det|>title [12, 34, 56, 78]<|/det|>Heading of the page
 
+Behind a line feed or `<tr>` the embedded model writes one more coordinate, how far down the page
+the line begins. It spells nothing.
+
 `decode` accepts any list of ids: a model that loses its way must never break the program.
 """
 
@@ -55,7 +58,6 @@ class Tokenizer:
             elif token.startswith(_INTEGER_PREFIX) and token.endswith(_SUFFIX):
                 value = int(token[len(_INTEGER_PREFIX) : -len(_SUFFIX)])
                 self._integers[value] = id_
-                self._pieces[id_] = str(value).encode()
             elif token in _PRINTED:
                 self._pieces[id_] = token.encode()
             elif id_ in added:
@@ -145,6 +147,11 @@ class Tokenizer:
     def tag_ids(self) -> dict[str, int]:
         """Return the id of every table tag (`<td>`, `</td>`, …) that has one."""
         return {tag: self._ids[tag] for tag in _TAGS if tag in self._ids}
+
+    @property
+    def num_integers(self) -> int:
+        """Return how many numbers from 0 on have an id of their own."""
+        return len(self._integers)
 
     def integer_id(self, value: int) -> int:
         """Return the id of a coordinate.

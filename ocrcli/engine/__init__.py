@@ -4,6 +4,7 @@ from ocrcli.engine.engine import Engine
 from ocrcli.engine.guards import LoopGuard
 from ocrcli.engine.kv_cache import CacheFullError
 from ocrcli.engine.limits import GenerationLimits
+from ocrcli.engine.line_places import LinePlaces
 from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
 from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
 
@@ -12,6 +13,7 @@ __all__ = [
     "Engine",
     "FinishReason",
     "GenerationLimits",
+    "LinePlaces",
     "LoopGuard",
     "NoRepeatNgram",
     "PageInput",

@@ -7,7 +7,7 @@ side, a page that ends makes room for the next one at once.
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import compress, islice, pairwise
 from typing import TYPE_CHECKING
 
 import torch
@@ -291,6 +291,16 @@ class Engine:
         text, ends = self._tokenizer.decode_with_ends(kept)
         head, tail = ("", "") if failed else (section.head, section.tail)
         ends = [len(head) + end for end in ends]
+        probabilities, places = section.probabilities[: len(kept)], self._limits.line_places
+        if places is not None:
+            # How sure a place is says nothing of the text.
+            spells = [
+                not places.is_place(previous, token) for previous, token in pairwise((-1, *kept))
+            ]
+            ends, probabilities = (
+                list(compress(ends, spells)),
+                list(compress(probabilities, spells)),
+            )
         return PageResult(
             page_number=section.page_number,
             token_ids=tuple(kept),
@@ -303,7 +313,7 @@ class Engine:
                 section.encode_seconds, section.prefill_seconds, section.decode_seconds
             ),
             rotation=section.rotation,
-            trace=TokenTrace(tuple(ends), tuple(section.probabilities[: len(kept)])),
+            trace=TokenTrace(tuple(ends), tuple(probabilities)),
         )
 
 

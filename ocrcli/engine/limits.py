@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from ocrcli.engine.guards import LoopGuard
+from ocrcli.engine.line_places import LinePlaces
 from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 
@@ -23,6 +24,7 @@ class GenerationLimits:
         no_repeat_ngram: Ban on repeated n-grams, or None.
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
         token_run: Ban on endless blanks or dashes, or None.
+        line_places: What the places of lines are read by, for models that write them, or None.
         instruction: Sentence after the images of a prompt; None for the published ones.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.
@@ -40,6 +42,7 @@ class GenerationLimits:
     no_repeat_ngram: NoRepeatNgram | None = None
     lone_page_ngram: NoRepeatNgram | None = None
     token_run: TokenRun | None = None
+    line_places: LinePlaces | None = None
     instruction: str | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)
     max_cache_blocks: int | None = None

@@ -71,7 +71,8 @@ class PageResult:
         seconds: Wall time by stage.
         rotation: Degrees, 0, 90, 180 or 270, by which the page was turned clockwise to be read; the
             markup's boxes lie on the turned page.
-        trace: The probability of each of `token_ids`, and where in the markup its text ends.
+        trace: The probability of each of `token_ids` but the places of lines, and where in the
+            markup its text ends.
         notices: What a reader should know of the circumstances, such as want of memory.
     """
 

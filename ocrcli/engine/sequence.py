@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ocrcli.engine.attention_plan import SequenceLayout
 from ocrcli.engine.limits import GenerationLimits
+from ocrcli.engine.line_places import MASKED
 from ocrcli.engine.page import FinishReason
 from ocrcli.engine.separator import Border, TextSeparator
 from ocrcli.kernels.page_rope import TEXT, PageCoordinates
@@ -167,10 +168,14 @@ class Sequence:
         """Return the ids that may not come next, beside those that never may."""
         banned: set[int] = set()
         ngram = self._limits.ngram_for(self.num_pages)
+        places = self._limits.line_places
         if ngram is not None:
-            banned |= ngram.banned(self._ids)
+            ids = self._ids if places is None else places.masked(self._ids)
+            banned |= ngram.banned(ids) - {MASKED}
         if self._limits.token_run is not None:
             banned |= self._limits.token_run.banned(self._ids)
+        if places is not None:
+            banned.update(places.banned(self._ids))
         if not self._isolated and self._markers == self.num_pages and self._tokens.page is not None:
             banned.add(self._tokens.page)
         return sorted(banned)
@@ -227,7 +232,8 @@ class Sequence:
     def _stopped(self, section: Section) -> FinishReason | None:
         guard = self._limits.loop_guard
         if guard is not None and guard.due(section.output_tokens):
-            loop = guard.find(section.token_ids)
+            places, ids = self._limits.line_places, section.token_ids
+            loop = guard.find(ids if places is None else places.masked(ids))
             if loop is not None:
                 section.cut(len(section.token_ids) - loop.span + loop.period)
                 return FinishReason.LOOP

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ocrcli.models.small.training.atlas import Atlas
-from ocrcli.models.small.training.composed import CANVAS_SCALE, ComposedPage
+from ocrcli.models.small.training.composed import CANVAS_SCALE, ComposedBlock, ComposedPage
 from ocrcli.models.small.training.composer import Composer
 from ocrcli.models.small.training.geometry import STRAIGHT, to_page
 from ocrcli.models.small.training.painter import PaintBatch
@@ -20,6 +20,9 @@ from ocrcli.models.small.training.responses import Box, response
 from ocrcli.models.small.training.stages import DAMAGED_TILT, Stage, parts
 from ocrcli.models.small.training.text_source import TextSource
 from ocrcli.tokenizer import Tokenizer
+
+PLACE_STEP = 4
+"""Thousandths of the page between two places at which lines are said to begin."""
 
 # Pages of several batches are sorted by length together, so that little of a batch is padding.
 _POOLED_BATCHES = 3
@@ -112,6 +115,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
+        coordinates = range(tokenizer.integer_id(0), tokenizer.integer_id(999) + 1)
         stages, shares = parts(self.stage)
         while True:
             stage = order.choices(stages, shares)[0]
@@ -126,7 +130,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
             groups = [samples[i : i + stage.batch] for i in range(0, len(samples), stage.batch)]
             order.shuffle(groups)
             for group in groups:
-                yield _collate(group, width, height, tokenizer.pad_id, rng)
+                yield _collate(group, width, height, tokenizer.pad_id, rng, coordinates)
 
 
 def _compose(
@@ -144,16 +148,17 @@ def _compose(
             return None
     else:
         extent = (width - rng.randrange(64), height - rng.randrange(64))
-        budget = int(stage.max_tokens * 2.7)
+        budget = int(stage.max_tokens * 2.55)
         if rng.random() < _SHORT * (3 if width * height < _SMALL_AREA else 1):
             budget = min(budget, rng.randrange(70, 700))
         page = composer.page(rng, *extent, stage.sizes, budget)
     damaged = rng.random() < stage.damage
     view = _view(rng, page, stage.tilt, damaged, (width, height), extent)
-    boxes = None
+    boxes = places = None
     if stage.structured:
         boxes = [_page_box(block.box, view, (width, height), extent) for block in page.blocks]
-    ids = response(tokenizer, page.blocks, boxes)
+        places = [_places(block, view, (width, height), extent) for block in page.blocks]
+    ids = response(tokenizer, page.blocks, boxes, places)
     if len(ids) > stage.max_tokens:
         return None
     # What large type survives would make small type unreadable, and teach to guess.
@@ -218,29 +223,57 @@ def _page_box(
     return (round(low[0]), round(low[1]), round(high[0]), round(high[1]))
 
 
-def _mistaken(rng: random.Random, ids: list[int]) -> list[int]:
+def _places(
+    block: ComposedBlock, view: _View, image: tuple[int, int], extent: tuple[int, int]
+) -> list[int]:
+    """Return how far down the paper each line of a block begins, in thousandths.
+
+    They are rounded to `PLACE_STEP`, which is less than half of the smallest distance of lines, so
+    that little is to be guessed.
+    """
+    if not block.starts or not block.are_lines_placed:
+        return []
+    seen = to_page(np.array(block.starts), view.matrix, view.shift, view.bend, image)
+    down = np.clip(seen[:, 1] / extent[1], 0, 1) * 999 / PLACE_STEP
+    return [min(PLACE_STEP * round(each), 999) for each in down]
+
+
+def _mistaken(rng: random.Random, ids: list[int], spared: range = range(0)) -> list[int]:
     """Return a response with a few tokens replaced by others of it, `<PAGE>` and EOS kept.
 
     What follows them stays asked for. A model that has only ever seen what is right goes on from
     its first mistake to others, or in circles (Blecher et al., Nougat, 2023, section 3.2).
+
+    Args:
+        rng: Source of all choices.
+        ids: The response.
+        spared: Ids that are never replaced: a model that was shown wrong places beside the right
+            text would learn not to read where it said it would.
     """
     if rng.random() < 0.5 or len(ids) < 4:
         return ids
     return [
-        rng.choice(ids) if 0 < place < len(ids) - 1 and rng.random() < _MISTAKES else token
+        rng.choice(ids)
+        if 0 < place < len(ids) - 1 and token not in spared and rng.random() < _MISTAKES
+        else token
         for place, token in enumerate(ids)
     ]
 
 
 def _collate(
-    samples: list[_Sample], width: int, height: int, pad: int, rng: random.Random
+    samples: list[_Sample],
+    width: int,
+    height: int,
+    pad: int,
+    rng: random.Random,
+    spared: range = range(0),
 ) -> TrainingBatch:
     longest = max(len(sample.ids) for sample in samples)
     length = -(-(longest - 1) // _LENGTH_STEP) * _LENGTH_STEP + 1
     tokens = np.full((len(samples), length), pad, np.int64)
     following = np.full((len(samples), length - 1), pad, np.int64)
     for row, sample in enumerate(samples):
-        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids)
+        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids, spared)
         following[row, : len(sample.ids) - 1] = sample.ids[1:]
     pages = [sample.page for sample in samples]
     views = [sample.view for sample in samples]

@@ -26,12 +26,20 @@ class ComposedBlock:
     """One block of a page: its label, its lines and the canvas box of its ink.
 
     A table has rows of cells instead of lines.
+
+    Attributes:
+        label: What kind of block it is.
+        lines: Its lines.
+        box: Left, top, right and bottom.
+        table: Rows of cells, or None.
+        starts: Where each line, or row of a table, begins: its left edge and its baseline.
     """
 
     label: str
     lines: list[str] = field(default_factory=list)
     box: list[float] = field(default_factory=lambda: [math.inf, math.inf, -math.inf, -math.inf])
     table: list[list[TableCell]] | None = None
+    starts: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -53,6 +61,17 @@ class ComposedBlock:
         """Grow the box to hold the rectangle."""
         box = self.box
         self.box = [min(box[0], left), min(box[1], top), max(box[2], right), max(box[3], bottom)]
+
+    def begin(self, left: float, baseline: float) -> None:
+        """Note that a line begins, or that the last one goes on at the same height."""
+        if self.starts and self.starts[-1][1] == baseline:
+            left = min(left, self.starts.pop()[0])
+        self.starts.append((left, baseline))
+
+    @property
+    def are_lines_placed(self) -> bool:
+        """Whether it is known of every line, or row, where it begins."""
+        return len(self.starts) == len(self.lines if self.table is None else self.table)
 
 
 @dataclass

@@ -266,6 +266,8 @@ def opening(sheet: Sheet, block: ComposedBlock, words: list[str]) -> list[str]:
         return sheet.paragraph(block, words, body)
     baseline = sheet.y + (rows - 1) * body.size * sheet.leading + 0.85 * body.size
     sheet.line(block, first[0].upper(), style, sheet.left, baseline)
+    # The letter stands on the baseline of a later line, but is read with the first.
+    block.starts.clear()
     rest = [first[1:], *words[1:]]
     left = sheet.paragraph(block, rest, body, cut=(rows, width + 0.12 * body.size))
     if block.lines:

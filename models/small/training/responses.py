@@ -1,4 +1,9 @@
-"""What the model is to write for a composed page: block headers, lines, tables as HTML."""
+"""What the model is to write for a composed page: block headers, lines, tables as HTML.
+
+Behind each line feed inside a block, and behind each `<tr>`, one coordinate says how far down the
+page the line begins. A reader that has just said where it goes on neither reads a line twice nor
+skips one that begins like another.
+"""
 
 import re
 from collections.abc import Sequence
@@ -15,7 +20,10 @@ _WIDE = re.compile(rf"(?<=\S) {{{_LONGEST_GAP + 1},}}")
 
 
 def response(
-    tokenizer: Tokenizer, blocks: Sequence[ComposedBlock], boxes: Sequence[Box] | None
+    tokenizer: Tokenizer,
+    blocks: Sequence[ComposedBlock],
+    boxes: Sequence[Box] | None,
+    places: Sequence[Sequence[int]] | None = None,
 ) -> list[int]:
     """Return token ids from `<PAGE>` to EOS.
 
@@ -23,6 +31,8 @@ def response(
         tokenizer: The small model's tokenizer.
         blocks: Blocks in reading order.
         boxes: Their boxes in thousandths of the page; None for bare lines without headers.
+        places: How far down the page each of a block's lines, or rows, begins, in thousandths;
+            empty for a block in which that is not said. None: it is said in no block.
     """
     ids = [tokenizer.page_id]
     for index, block in enumerate(blocks):
@@ -30,11 +40,22 @@ def response(
             if index:
                 ids.append(tokenizer.newline_id)
             ids += tokenizer.encode_det(block.label, boxes[index])
+        down = places[index] if places is not None else ()
         if block.table is not None:
-            ids += table_ids(tokenizer, block.table)
+            ids += table_ids(tokenizer, block.table, down)
         else:
-            ids += tokenizer.encode(_with_short_gaps(block.text))
+            ids += _line_ids(tokenizer, _with_short_gaps(block.text), down)
     return [*ids, tokenizer.eos_id]
+
+
+def _line_ids(tokenizer: Tokenizer, text: str, places: Sequence[int]) -> list[int]:
+    if not places:
+        return tokenizer.encode(text)
+    first, *others = text.split("\n")
+    ids = tokenizer.encode(first)
+    for line, place in zip(others, places[1:], strict=True):
+        ids += [tokenizer.newline_id, tokenizer.integer_id(place), *tokenizer.encode(line)]
+    return ids
 
 
 def _with_short_gaps(text: str) -> str:
@@ -47,12 +68,22 @@ def _with_short_gaps(text: str) -> str:
     return _WIDE.sub(" " * _LONGEST_GAP, _DEEP.sub(" " * _LONGEST_INDENTATION, text))
 
 
-def table_ids(tokenizer: Tokenizer, rows: Sequence[Sequence[TableCell]]) -> list[int]:
-    """Return token ids of a table: HTML on one line, headings as `<th>`."""
+def table_ids(
+    tokenizer: Tokenizer, rows: Sequence[Sequence[TableCell]], places: Sequence[int] = ()
+) -> list[int]:
+    """Return token ids of a table: HTML on one line, headings as `<th>`.
+
+    Args:
+        tokenizer: The small model's tokenizer.
+        rows: Cells.
+        places: How far down the page each row begins, in thousandths; empty: it is not said.
+    """
     tag = tokenizer.encode_tag
     ids = tag("<table>")
-    for row in rows:
+    for index, row in enumerate(rows):
         ids += tag("<tr>")
+        if places:
+            ids.append(tokenizer.integer_id(places[index]))
         for cell in row:
             name = "th" if cell.is_heading else "td"
             ids += tag(f"<{name}>", cell.columns, cell.rows)

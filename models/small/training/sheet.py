@@ -279,10 +279,11 @@ class Sheet(Canvas):
     def cover(
         self, block: ComposedBlock, left: float, right: float, baseline: float, style: Type
     ) -> None:
-        """Grow a block's box to hold a line."""
+        """Grow a block's box to hold a line, or a part of the line at the same height."""
         descent = self.composer.atlas.vertical[style.font][1] * style.size
         low = baseline + min(descent, 0.25 * style.size)
         block.cover(left, baseline - 0.75 * style.size, right, low)
+        block.begin(left, baseline)
 
     def place(
         self,

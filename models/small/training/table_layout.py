@@ -8,6 +8,7 @@ from ocrcli.models.small.training.parts import caption
 from ocrcli.models.small.training.sheet import Sheet
 
 _PAD = 0.35
+_BASELINE = 0.8
 
 
 class _Column:
@@ -189,8 +190,12 @@ class _Grid:
             sheet.fill(self.left, top, self.right, top + height, self.shade)
         elif is_heading and self.dark_head and self.ruled != "none":
             sheet.fill(self.left, top, self.right, top + height, 0.85)
+        before = len(self.block.starts)
         for (first, end, _), lines in zip(cells, lines_of, strict=True):
             self._put(lines, first, end, top + self.air, style)
+        # A row begins with its first line, however many its cells have.
+        del self.block.starts[before:]
+        self.block.begin(self.left, top + self.air + _BASELINE * style.size)
         sheet.y = top + height
         if self.ruled == "grid":
             for first, _, _ in cells:
@@ -223,5 +228,5 @@ class _Grid:
         for index, text in enumerate(lines):
             width = self.sheet.width_of(text, style)
             shift = {"left": 0.0, "center": 0.5, "right": 1.0}[align] * (right - left - width)
-            baseline = top + index * self.step + 0.8 * style.size
+            baseline = top + index * self.step + _BASELINE * style.size
             self.sheet.line(self.block, text, style, left + shift, baseline)

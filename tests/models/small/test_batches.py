@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import ocrcli.models.small
-from ocrcli.models.small.training.batches import PageBatches, _mistaken
+from ocrcli.models.small.training.batches import PLACE_STEP, PageBatches, _mistaken
 from ocrcli.models.small.training.stages import STAGES
 from ocrcli.tokenizer import Tokenizer
 
@@ -50,6 +50,33 @@ def test_half_of_the_responses_hold_mistakes():
     assert 70 < sum(count == 0 for count in wrong) < 130
     assert 4 < statistics.mean(count for count in wrong if count) < 12
     assert all(each[0] == PAGE and each[-1] == EOS for each in shown)
+
+
+def test_coordinates_are_never_mistaken():
+    rng = random.Random(0)
+    ids = [PAGE, *range(10, 410), EOS]
+    shown = [_mistaken(rng, ids, range(100, 410)) for _ in range(100)]
+    assert all(each[91:401] == ids[91:401] for each in shown)
+    assert any(each != ids for each in shown)
+
+
+def test_lines_are_said_to_begin_where_they_are_drawn(batches):
+    tokenizer = Tokenizer.from_file(TOKENIZER)
+    value = {tokenizer.integer_id(each): each for each in range(1000)}
+    followed = (tokenizer.newline_id, tokenizer.tag_ids["<tr>"])
+    places = 0
+    for batch in batches(6, 1):
+        for row in batch.target.split((batch.tokens[:, 1:] != tokenizer.pad_id).sum(1).tolist()):
+            before = 0
+            for previous, token in itertools.pairwise(row.tolist()):
+                if token == tokenizer.det_id:
+                    before = 0
+                elif token in value and previous in followed:
+                    # Below the line before, by what may be rounded; in steps.
+                    assert value[token] > before
+                    assert value[token] % PLACE_STEP == 0
+                    before, places = value[token], places + 1
+    assert places > 40
 
 
 def test_one_order_gives_alike_batches_of_different_pages(batches):

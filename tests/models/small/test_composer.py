@@ -70,6 +70,19 @@ def test_blocks_lie_on_the_page_and_apart(pages):
             assert all(overlap(box, other) < 12 for other in boxes[:index])
 
 
+def test_every_line_and_row_begins_below_the_one_before(pages):
+    placed = [block for page in pages for block in page.blocks if block.lines or block.table]
+    assert {block.label for block in placed} >= {"text", "table", "code", "list", "aside"}
+    for block in placed:
+        assert block.are_lines_placed, (block.label, block.lines, block.starts)
+        downs = [down for _, down in block.starts]
+        assert downs == sorted(set(downs))
+        if block.table is None:
+            # A row may be empty, and is then no part of the ink.
+            assert all(block.box[0] <= left <= block.box[2] for left, _ in block.starts)
+            assert all(block.box[1] < down <= block.box[3] for down in downs)
+
+
 def test_pages_hold_every_kind_of_block(pages):
     labels = {block.label for page in pages for block in page.blocks}
     wanted = "title text list table figure caption header footer page_number footnote code aside"

@@ -42,6 +42,24 @@ def test_responses_parse_back_into_their_blocks(tokenizer):
     assert '<td rowspan="2">a</td><td>1,50 €</td><td></td></tr>' in html
 
 
+def test_lines_and_rows_say_where_they_begin(tokenizer):
+    rows = [[TableCell("12", True)], [TableCell("b")]]
+    blocks = [ComposedBlock("text", ["One", "2", "three"]), ComposedBlock("table", table=rows)]
+    boxes = [(10, 20, 300, 60), (10, 80, 900, 300)]
+    ids = response(tokenizer, blocks, boxes, [[24, 36, 48], [92, 112]])
+    written = [ids[i + 1] for i, id_ in enumerate(ids) if id_ == tokenizer.newline_id]
+    at = tokenizer.integer_id
+    assert written == [at(36), at(48), tokenizer.det_id]
+    row = tokenizer.tag_ids["<tr>"]
+    assert [ids[i + 1] for i, id_ in enumerate(ids) if id_ == row] == [at(92), at(112)]
+    # What is said of places spells nothing.
+    assert tokenizer.decode(ids) == tokenizer.decode(response(tokenizer, blocks, boxes))
+    # A block may go without.
+    ids = response(tokenizer, blocks, boxes, [[24, 36, 48], []])
+    assert at(92) not in ids
+    assert at(48) in ids
+
+
 def test_blank_page_is_a_marker_and_an_end(tokenizer):
     assert response(tokenizer, [], []) == [tokenizer.page_id, tokenizer.eos_id]
 
