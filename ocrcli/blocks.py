@@ -6,11 +6,12 @@ box, never its text, and leaves a warning.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import Block, BlockType, Box, Notice
+from ocrcli.line_starts import LineStart, baselines
 from ocrcli.rotation import as_displayed
 from ocrcli.tables import find_table, table_text
 
@@ -74,6 +75,7 @@ def parse_markup(
     raw: bool = False,
     rotation: int = 0,
     trace: TokenTrace | None = None,
+    line_starts: Sequence[LineStart] = (),
 ) -> ParsedPage:
     """Return the blocks of one page.
 
@@ -86,6 +88,7 @@ def parse_markup(
         rotation: Degrees clockwise by which the page was turned before the model saw it.
         trace: How sure the model was of the markup; None leaves blocks without confidence. A block
             with text is as sure as its text is, one without as sure as its header.
+        line_starts: Where lines of the markup begin on the upright page, where that is known.
 
     Example:
         >>> parse_markup("<|det|>title [0, 0, 999, 99]<|/det|>Hello", 600, 800).blocks[0].text
@@ -106,8 +109,27 @@ def parse_markup(
             text_trace += tokens
             word_trace += _words(tokens, markup, start + text_start)
         bbox = block.box and to_points(block.box, width_pt, height_pt, rotation)
-        blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence))
+        below = _baselines(block, markup[start + text_start : end], start + text_start, line_starts)
+        blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence, baselines=below))
     return ParsedPage(tuple(blocks), _once(found), text_trace, word_trace)
+
+
+def _baselines(
+    block: Block, text: str, offset: int, line_starts: Sequence[LineStart]
+) -> tuple[int, ...] | None:
+    """Return how far down the lines of a block but the first begin, or None where unknown.
+
+    Args:
+        block: The block.
+        text: What the model wrote of its text.
+        offset: Where in the markup that begins.
+        line_starts: Of the whole markup.
+    """
+    if not line_starts or block.html is not None:
+        return None
+    below = baselines(text.rstrip("\n"), offset, line_starts)
+    # What was cleaned may have lost lines.
+    return below if below is not None and len(below) == block.text.count("\n") else None
 
 
 def _words(tokens: TokenTrace, markup: str, start: int) -> TokenTrace:

@@ -16,6 +16,7 @@ from ocrcli.blocks import MAX_COORDINATE, boxes_in
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import Box
 from ocrcli.ink import CELL, InkMap
+from ocrcli.line_starts import LineStart
 from ocrcli.raster import PIXEL_MULTIPLE, PageSize
 from ocrcli.rotation import as_displayed, upright_size
 
@@ -139,15 +140,19 @@ def on_whole_page(result: "PageResult", crop: Box | None) -> "PageResult":
         shifts.append(length - end)
         ends_in_new.append(length)
     pieces.append(result.markup[place:])
-    trace = result.trace
-    ends = []
-    for end in trace.ends:
+
+    def moved(end: int) -> int:
         part = bisect_right(starts, end) - 1
-        moved = end + shifts[part]
         # Inside a box that is written anew, a token ends no later than the box does.
-        ends.append(min(moved, ends_in_new[part]) if part < len(ends_in_new) else moved)
-    moved_trace = TokenTrace(tuple(ends), trace.probabilities)
-    return replace(result, markup="".join(pieces), trace=moved_trace)
+        last = ends_in_new[part] if part < len(ends_in_new) else end + shifts[part]
+        return min(end + shifts[part], last)
+
+    trace = TokenTrace(tuple(map(moved, result.trace.ends)), result.trace.probabilities)
+    top, height = kept[1] * MAX_COORDINATE, kept[3] - kept[1]
+    line_starts = tuple(
+        LineStart(moved(offset), round(top + down * height)) for offset, down in result.line_starts
+    )
+    return replace(result, markup="".join(pieces), trace=trace, line_starts=line_starts)
 
 
 def _placed(numbers: tuple[int, ...], kept: Box) -> list[int]:

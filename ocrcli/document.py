@@ -203,6 +203,8 @@ class Block:
         confidence: Token probabilities of its text, or of its header where it has none; None if no
             model wrote it.
         picture: File that it was cut out to, as the transcript names it, or None.
+        baselines: How far down the page as it was read its lines but the first begin, in
+            thousandths, or None when unknown.
     """
 
     type: BlockType
@@ -212,6 +214,7 @@ class Block:
     html: str | None = None
     confidence: "Confidence | None" = None
     picture: str | None = None
+    baselines: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)

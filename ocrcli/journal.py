@@ -25,7 +25,7 @@ from ocrcli.outputs import output_sha256, short_name, unwritable
 from ocrcli.records import styled_page
 from ocrcli.textstyle import TextStyle
 
-SCHEMA = "ocrcli-journal/2"
+SCHEMA = "ocrcli-journal/3"
 """Name and version of the journal's format."""
 
 
@@ -192,6 +192,7 @@ def _fields(page: Page) -> dict[str, object]:
         ],
         # Those of a page that was read in bands are finer than its markup can say.
         "block_box": [block.box for block in page.blocks],
+        "block_baselines": [block.baselines for block in page.blocks],
         "attempts": page.attempts,
         "rotation": page.rotation,
         "mode": page.mode,
@@ -217,14 +218,16 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
     page = styled_page(page, style)
     kept = map(_confidence, fields["block_confidence"])
     boxes = map(_box, fields["block_box"])
+    baselines = [below and tuple(below) for below in fields["block_baselines"]]
     blocks = tuple(
         replace(
             block,
             box=box,
             bbox=box and to_points(box, page.facts.width_pt, page.facts.height_pt, page.rotation),
             confidence=confidence,
+            baselines=below,
         )
-        for block, box, confidence in zip(page.blocks, boxes, kept, strict=True)
+        for block, box, confidence, below in zip(page.blocks, boxes, kept, baselines, strict=True)
     )
     return replace(page, blocks=blocks)
 

@@ -178,7 +178,9 @@ def _placed(block: Block, band: Band, facts: PageFacts, rotation: int) -> Block:
         min(max(bottom + band.top_pt, 0.0), facts.height_pt),
     )
     # Half a turn undoes itself.
-    return replace(block, bbox=as_displayed(displayed, facts.width_pt, facts.height_pt, rotation))
+    bbox = as_displayed(displayed, facts.width_pt, facts.height_pt, rotation)
+    # A thousandth of such a page is more than a line.
+    return replace(block, bbox=bbox, baselines=None)
 
 
 def _inner(block: Block, has_before: bool, has_after: bool) -> Block:

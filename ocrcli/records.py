@@ -178,6 +178,7 @@ def finished_page(
         raw=style.raw,
         rotation=result.rotation,
         trace=result.trace,
+        line_starts=result.line_starts,
     )
     dropped = _invented(facts, parsed)
     if dropped:

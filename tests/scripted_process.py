@@ -45,6 +45,7 @@ class Result:
     output_tokens: int = 5
     seconds: Seconds = Seconds()
     rotation: int = 0
+    line_starts: tuple = ()
     notices: tuple = ()
 
     @property

@@ -23,6 +23,7 @@ from ocrcli.engine.page import FinishReason, PageInput, PageResult, StageSeconds
 from ocrcli.engine.separator import TextSeparator
 from ocrcli.engine.sequence import Section, Sequence
 from ocrcli.kernels.page_rope import IMAGE, PADDING, line_coordinates, page_coordinates
+from ocrcli.line_starts import LineStart
 from ocrcli.models.interface import OcrModel
 from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt
 from ocrcli.views import page_views
@@ -292,7 +293,9 @@ class Engine:
         head, tail = ("", "") if failed else (section.head, section.tail)
         ends = [len(head) + end for end in ends]
         probabilities, places = section.probabilities[: len(kept)], self._limits.line_places
+        line_starts: tuple[LineStart, ...] = ()
         if places is not None:
+            line_starts = places.line_starts(kept, ends)
             # How sure a place is says nothing of the text.
             spells = [
                 not places.is_place(previous, token) for previous, token in pairwise((-1, *kept))
@@ -314,6 +317,7 @@ class Engine:
             ),
             rotation=section.rotation,
             trace=TokenTrace(tuple(ends), tuple(probabilities)),
+            line_starts=line_starts,
         )
 
 

@@ -8,6 +8,7 @@ one before would read a line again; it is banned. The places spell nothing.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ocrcli.line_starts import LineStart
 from ocrcli.tokenizer import Tokenizer
 
 MASKED = -1
@@ -46,6 +47,19 @@ class LinePlaces:
     def is_place(self, previous: int, token: int) -> bool:
         """Return whether `token`, behind `previous`, says where a line begins."""
         return previous in self.openers and self._is_coordinate(token)
+
+    def line_starts(self, ids: Sequence[int], ends: Sequence[int]) -> tuple[LineStart, ...]:
+        """Return where lines are said to begin.
+
+        Args:
+            ids: What was generated.
+            ends: Where in the markup the text of each of them ends.
+        """
+        return tuple(
+            LineStart(ends[index], ids[index] - self.first)
+            for index in range(1, len(ids))
+            if self.is_place(ids[index - 1], ids[index])
+        )
 
     def banned(self, ids: Sequence[int]) -> range:
         """Return the ids that may not follow `ids`: places at or above the last one of the block.

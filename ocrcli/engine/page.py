@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import Notice
+from ocrcli.line_starts import LineStart
 
 
 class FinishReason(StrEnum):
@@ -73,6 +74,7 @@ class PageResult:
             markup's boxes lie on the turned page.
         trace: The probability of each of `token_ids` but the places of lines, and where in the
             markup its text ends.
+        line_starts: Where lines begin, by their offset in the markup, for models that say so.
         notices: What a reader should know of the circumstances, such as want of memory.
     """
 
@@ -86,4 +88,5 @@ class PageResult:
     seconds: StageSeconds
     rotation: int
     trace: TokenTrace
+    line_starts: tuple[LineStart, ...] = ()
     notices: tuple[Notice, ...] = ()

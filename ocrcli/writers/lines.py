@@ -1,4 +1,7 @@
-"""Where the lines and words of a block stand: an estimate, since only blocks have boxes."""
+"""Where the lines and words of a block stand: an estimate, since only blocks have boxes.
+
+Of blocks that the small model wrote, it is known how far down the page their lines begin.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,6 +12,9 @@ from ocrcli.rotation import as_displayed, upright_size
 
 NOTE = "places of lines and words are estimated from the boxes of their blocks"
 """What formats with places have to say about them."""
+
+# Share of the distance of two lines that lies below the baseline.
+_DESCENT = 0.25
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -64,10 +70,11 @@ def placed_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
 
 
 def upright_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
-    """Yield the lines of a block as they stand on the upright page, evenly over its height.
+    """Yield the lines of a block as they stand on the upright page.
 
-    Words are spread over the width by their number of characters; the longest line is taken to fill
-    the block.
+    Where it is not known how far down they begin, they lie evenly over the block's height. Words
+    are spread over the width by their number of characters; the longest line is taken to fill the
+    block.
 
     Args:
         block: A block of the page.
@@ -77,9 +84,8 @@ def upright_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
     lines = [line for line in block.text.split("\n") if line.strip()]
     longest = max((len(line) for line in lines), default=1)
     per_character = (right - left) / longest
-    per_line = (bottom - top) / max(len(lines), 1)
-    for index, line in enumerate(lines):
-        upper, lower = round(top + index * per_line), round(top + (index + 1) * per_line)
+    heights = _known_heights(block, page, len(lines), top, bottom)
+    for line, (upper, lower) in zip(lines, heights or _even(len(lines), top, bottom), strict=True):
         words = tuple(
             (
                 match[0],
@@ -93,6 +99,41 @@ def upright_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
             for match in re.finditer(r"\S+", line)
         )
         yield PlacedLine((words[0][1][0], upper, words[-1][1][2], lower), words)
+
+
+def _even(count: int, top: int, bottom: int) -> list[tuple[int, int]]:
+    """Return upper and lower edges of lines that lie evenly between top and bottom."""
+    step = (bottom - top) / max(count, 1)
+    return [(round(top + index * step), round(top + (index + 1) * step)) for index in range(count)]
+
+
+def _known_heights(
+    block: Block, page: Page, count: int, top: int, bottom: int
+) -> list[tuple[int, int]] | None:
+    """Return upper and lower edges of a block's lines, or None where their places are not known.
+
+    Args:
+        block: The block.
+        page: Tells the size of the image.
+        count: Lines of the block that hold text.
+        top: Upper edge of the block in pixels.
+        bottom: Its lower edge.
+    """
+    if block.baselines is None or len(block.baselines) != count - 1:
+        return None
+    height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)[1]
+    below = [down * height / 999 for down in block.baselines]
+    if not top < below[0] <= below[-1] <= bottom:
+        return None
+    gaps = sorted(one - other for one, other in zip(below[1:], below, strict=False))
+    # With two lines, the first one has what the block leaves for it.
+    gap = gaps[(len(gaps) - 1) // 2] if gaps else (bottom - top) / 2
+    edges = [
+        (round(down - (1 - _DESCENT) * gap), round(down + _DESCENT * gap))
+        for down in (below[0] - gap, *below)
+    ]
+    edges[0], edges[-1] = (top, edges[0][1]), (edges[-1][0], bottom)
+    return [(min(max(top, upper), bottom), min(max(top, lower), bottom)) for upper, lower in edges]
 
 
 def xml_text(text: str) -> str:

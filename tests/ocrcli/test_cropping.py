@@ -12,6 +12,7 @@ from ocrcli.blocks import boxes_in, parse_markup
 from ocrcli.confidence import TokenTrace
 from ocrcli.cropping import cropping, on_whole_page
 from ocrcli.ink import CELL, InkMap
+from ocrcli.line_starts import LineStart
 from ocrcli.raster import PageSize
 from ocrcli.rotation import upright_size
 
@@ -194,6 +195,16 @@ class TestBoxes:
         markup = f"{header((0, 0, 999, 999))}One\n{header((500, 0, 999, 400))}Two"
         expected = f"{header((100, 200, 599, 450))}One\n{header((350, 200, 599, 300))}Two"
         assert mapped(markup, self.CROP) == expected
+
+    @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+    def test_lines_begin_where_their_box_does(self, fakes, rotation):
+        first, second = f"{header((0, 100, 999, 999))}a\n", f"b\n{header((0, 700, 9, 999))}c\n"
+        result = fakes.result(1, f"{first}{second}d", rotation=rotation)
+        starts = (LineStart(len(first), 100), LineStart(len(first + second), 700))
+        moved = on_whole_page(replace(result, line_starts=starts), self.CROP)
+        tops = [numbers[1] for _, _, numbers in boxes_in(moved.markup)]
+        assert [start.down for start in moved.line_starts] == tops
+        assert [moved.markup[start.offset] for start in moved.line_starts] == ["b", "d"]
 
     @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
     @pytest.mark.parametrize("box", [(0, 0, 999, 999), (100, 50, 300, 900), (700, 800, 950, 850)])

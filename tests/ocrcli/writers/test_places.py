@@ -3,6 +3,7 @@
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pymupdf
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ocrcli.blocks import parse_markup
 from ocrcli.document import Page, PageFacts, PageStatus, Source
 from ocrcli.writers import AltoWriter, HocrWriter, json_schema
+from ocrcli.writers.lines import placed_lines
 
 SOURCE = Source('a "b" & <c>.pdf', "0" * 64, 2, 2)
 MARKUP = (
@@ -48,6 +50,24 @@ def test_hocr_is_well_formed_and_nests_its_boxes():
                 assert left <= x1 <= x2 <= right
                 assert top <= y1 <= y2 <= bottom
     assert "are estimated" in text
+
+
+def lines_of(baselines, text="one\ntwo\nthree\nfour"):
+    (block,) = parse_markup(f"<|det|>text [100, 100, 899, 500]<|/det|>{text}", 600, 800).blocks
+    facts = PageFacts(1, None, 600.0, 800.0, 999, 999, 115.2)
+    sheet = Page(1, PageStatus.OK, blocks=(replace(block, baselines=baselines),), facts=facts)
+    return [(line.box[1], line.box[3]) for line in placed_lines(sheet.blocks[0], sheet)]
+
+
+def test_lines_stand_where_the_model_says_they_do():
+    # A gap between the second line and the third, as between the terms of a list.
+    assert lines_of((180, 420, 480)) == [(100, 135), (135, 195), (375, 435), (435, 500)]
+    assert lines_of((300,), "one\ntwo") == [(100, 150), (150, 500)]
+
+
+@pytest.mark.parametrize("baselines", [None, (180,), (90, 200, 300), (180, 300, 600)])
+def test_lines_lie_evenly_where_their_places_are_unknown_or_outside(baselines):
+    assert lines_of(baselines) == [(100, 200), (200, 300), (300, 400), (400, 500)]
 
 
 @pytest.mark.parametrize("rotation", [90, 180, 270])
