@@ -116,16 +116,19 @@ def _span(cells: NDArray[np.intp], length: int) -> tuple[float, float]:
 
 
 def on_whole_page(result: "PageResult", crop: Box | None) -> "PageResult":
-    """Return what was read from a cropped page with the boxes it has on the whole page.
+    """Return what was read from a picture with the boxes it has on the whole page.
 
     Args:
-        result: What the engine made of the picture; its boxes are thousandths of that.
+        result: What the engine made of the picture; its boxes are thousandths of its extent.
         crop: What the picture shows, as shares of the page as displayed; None: all of it.
     """
-    if crop is None or crop == _WHOLE:
+    crop = crop or _WHOLE
+    if crop == _WHOLE and result.extent == (1.0, 1.0):
         return result
     turned = (360 - result.rotation) % 360
-    kept = as_displayed(crop, *upright_size(1.0, 1.0, result.rotation), turned)
+    left, top, right, bottom = as_displayed(crop, *upright_size(1.0, 1.0, result.rotation), turned)
+    across, down = result.extent
+    kept = (left, top, left + across * (right - left), top + down * (bottom - top))
     pieces: list[str] = []
     # Where parts of the old text begin, and how much further on they stand in the new one.
     starts, shifts = [0], [0]
@@ -148,18 +151,23 @@ def on_whole_page(result: "PageResult", crop: Box | None) -> "PageResult":
         return min(end + shifts[part], last)
 
     trace = TokenTrace(tuple(map(moved, result.trace.ends)), result.trace.probabilities)
-    top, height = kept[1] * MAX_COORDINATE, kept[3] - kept[1]
     line_starts = tuple(
-        LineStart(moved(offset), round(top + down * height)) for offset, down in result.line_starts
+        LineStart(moved(offset), _placed((0, down), kept)[1]) for offset, down in result.line_starts
     )
-    return replace(result, markup="".join(pieces), trace=trace, line_starts=line_starts)
+    return replace(
+        result,
+        markup="".join(pieces),
+        trace=trace,
+        line_starts=line_starts,
+        extent=(1.0, 1.0),
+    )
 
 
 def _placed(numbers: tuple[int, ...], kept: Box) -> list[int]:
-    """Return left, top, right and bottom in thousandths of the page, given those of a crop."""
-    sides = kept[0], kept[1], kept[0], kept[1]
+    """Return left, top and so on in thousandths of the page, given those of `kept`."""
+    sides = (kept[0], kept[1]) * 2
     spans = (kept[2] - kept[0], kept[3] - kept[1]) * 2
     return [
-        round(side * MAX_COORDINATE + number * span)
-        for number, side, span in zip(numbers, sides, spans, strict=True)
+        min(round(side * MAX_COORDINATE + number * span), MAX_COORDINATE)
+        for number, side, span in zip(numbers, sides, spans, strict=False)
     ]

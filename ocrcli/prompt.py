@@ -119,6 +119,19 @@ def page_tensor(pixels: NDArray[np.uint8], vision: VisionConfig) -> Tensor:
     return normalised.expand(vision.image_channels, -1, -1)
 
 
+def coordinate_extent(height: int, width: int, vision: VisionConfig) -> tuple[float, float]:
+    """Return how far right and down the last coordinate lies, as shares of a picture.
+
+    Args:
+        height: Height of the picture in pixels, without padding.
+        width: Its width.
+        vision: Tells how it is padded, and what coordinates are shares of.
+    """
+    if not vision.padded_coordinates or vision.position_layout != "factored":
+        return 1.0, 1.0
+    return (width + -width % PIXEL_MULTIPLE) / width, (height + -height % PIXEL_MULTIPLE) / height
+
+
 class _Builder:
     """Ids and roles that grow together."""
 

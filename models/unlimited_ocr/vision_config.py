@@ -34,6 +34,8 @@ class VisionConfig:
         image_newline: Whether a learned token ends every row of visual tokens.
         view_separator: Whether a learned token ends every image.
         orientation_head: Whether a small head tells which way up an image lies.
+        padded_coordinates: Whether coordinates are shares of the padded image; otherwise they are
+            shares of what was padded.
         tile_size: Side in pixels of the tiles that a lone page is cut into.
     """
 
@@ -60,6 +62,7 @@ class VisionConfig:
     image_newline: bool = True
     view_separator: bool = True
     orientation_head: bool = False
+    padded_coordinates: bool = False
     tile_size: int = 640
 
     @property
@@ -114,6 +117,7 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         image_newline=top.get("image_newline", base.image_newline),
         view_separator=top.get("view_separator", base.view_separator),
         orientation_head=top.get("orientation_head", base.orientation_head),
+        padded_coordinates=top.get("padded_coordinates", base.padded_coordinates),
         tile_size=top.get("tile_size", base.tile_size),
     )
     _check_vision(config)

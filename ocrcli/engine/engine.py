@@ -25,7 +25,14 @@ from ocrcli.engine.sequence import Section, Sequence
 from ocrcli.kernels.page_rope import IMAGE, PADDING, line_coordinates, page_coordinates
 from ocrcli.line_starts import LineStart
 from ocrcli.models.interface import OcrModel
-from ocrcli.prompt import Prompt, document_prompt, instruction, page_prompt
+from ocrcli.prompt import (
+    Prompt,
+    coordinate_extent,
+    document_prompt,
+    instruction,
+    page_prompt,
+)
+from ocrcli.rotation import upright_size
 from ocrcli.views import page_views
 
 if TYPE_CHECKING:
@@ -215,6 +222,9 @@ class Engine:
         if config.sparse.page_isolated or vision.position_layout == "factored":
             may_turn = getattr(page, "may_turn", True)
             image, section.rotation = self._encoder(page.pixels, may_turn)
+            height, width = page.pixels.shape[:2]
+            width, height = upright_size(width, height, section.rotation)
+            section.extent = coordinate_extent(height, width, vision)
         else:
             tiled = alone and self._limits.max_tiles > 0
             views = page_views(page.pixels, vision, self._limits.max_tiles if tiled else None)
@@ -316,6 +326,7 @@ class Engine:
                 section.encode_seconds, section.prefill_seconds, section.decode_seconds
             ),
             rotation=section.rotation,
+            extent=section.extent,
             trace=TokenTrace(tuple(ends), tuple(probabilities)),
             line_starts=line_starts,
         )

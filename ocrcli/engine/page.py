@@ -72,6 +72,7 @@ class PageResult:
         seconds: Wall time by stage.
         rotation: Degrees, 0, 90, 180 or 270, by which the page was turned clockwise to be read; the
             markup's boxes lie on the turned page.
+        extent: How far right and down the last coordinate lies, as shares of the turned picture.
         trace: The probability of each of `token_ids` but the places of lines, and where in the
             markup its text ends.
         line_starts: Where lines begin, by their offset in the markup, for models that say so.
@@ -88,5 +89,6 @@ class PageResult:
     seconds: StageSeconds
     rotation: int
     trace: TokenTrace
+    extent: tuple[float, float] = (1.0, 1.0)
     line_starts: tuple[LineStart, ...] = ()
     notices: tuple[Notice, ...] = ()

@@ -29,6 +29,7 @@ class Section:
         deadline: When the page is given up, in seconds of `time.monotonic`, or None.
         prompt_tokens: Tokens of the page's marker and image.
         rotation: Degrees by which the page was turned clockwise.
+        extent: How far right and down the last coordinate lies, as shares of the upright picture.
         encode_seconds: Wall time of the image encoder.
         prefill_seconds: This page's share of the prefill.
         decode_seconds: This page's share of the decode steps so far.
@@ -48,6 +49,7 @@ class Section:
     deadline: float | None = None
     prompt_tokens: int = 0
     rotation: int = 0
+    extent: tuple[float, float] = (1.0, 1.0)
     encode_seconds: float = 0.0
     prefill_seconds: float = 0.0
     decode_seconds: float = 0.0

@@ -181,6 +181,16 @@ class TestBoxes:
         result = fakes.result(1, header((1, 2, 3, 4)) + "Text")
         assert on_whole_page(result, crop) is result
 
+    def test_coordinates_of_a_padded_picture_reach_beyond_it(self, fakes):
+        result = fakes.result(1, header((500, 250, 999, 800)) + "Text", rotation=90)
+        result = replace(result, extent=(1.1, 1.25))
+        whole = on_whole_page(result, None)
+        assert whole.markup.startswith(header((550, 312, 999, 999)))
+        assert whole.extent == (1.0, 1.0)
+        # The upper left quarter of the page is the upper right one of the turned page.
+        part = on_whole_page(result, (0.0, 0.0, 0.5, 0.5))
+        assert part.markup.startswith(header((774, 156, 999, 500)))
+
     def test_only_markup_and_trace_change(self, fakes):
         result = fakes.result(1, header((1, 2, 3, 4)) + "Text", "loop", rotation=90)
         moved = on_whole_page(result, self.CROP)

@@ -4,7 +4,13 @@ import torch
 
 from ocrcli.kernels.page_rope import IMAGE, PADDING, PAGE, TEXT
 from ocrcli.models.unlimited_ocr.config import SpecialTokens, VisionConfig
-from ocrcli.prompt import document_prompt, instruction, page_prompt, page_tensor
+from ocrcli.prompt import (
+    coordinate_extent,
+    document_prompt,
+    instruction,
+    page_prompt,
+    page_tensor,
+)
 
 TOKENS = SpecialTokens(bos=0, eos=1, pad=2, image=7, page=8)
 FREE = VisionConfig(image_channels=1, position_layout="factored")
@@ -23,6 +29,14 @@ def test_page_of_fitting_size_is_left_alone():
     pixels = np.arange(64 * 128, dtype=np.int64).reshape(64, 128).astype(np.uint8)
     tensor = page_tensor(pixels, FREE)
     assert torch.equal(tensor[0], torch.from_numpy(pixels).float() / 127.5 - 1.0)
+
+
+def test_coordinates_of_padded_pictures_reach_to_the_end_of_the_padding():
+    padded = VisionConfig(image_channels=1, position_layout="factored", padded_coordinates=True)
+    assert coordinate_extent(64, 128, padded) == (1.0, 1.0)
+    assert coordinate_extent(100, 80, padded) == (1.6, 1.28)
+    assert coordinate_extent(100, 80, FREE) == (1.0, 1.0)
+    assert coordinate_extent(100, 80, VisionConfig(padded_coordinates=True)) == (1.0, 1.0)
 
 
 def test_square_grid_gets_a_centred_page_in_three_channels():

@@ -21,8 +21,8 @@ from ocrcli.models.small.training.stages import DAMAGED_TILT, Stage, parts
 from ocrcli.models.small.training.text_source import TextSource
 from ocrcli.tokenizer import Tokenizer
 
-PLACE_STEP = 4
-"""Thousandths of the page between two places at which lines are said to begin."""
+PLACE_STEP = 2
+"""Thousandths of the image between two places at which lines are said to begin."""
 
 # Pages of several batches are sorted by length together, so that little of a batch is padding.
 _POOLED_BATCHES = 3
@@ -156,8 +156,8 @@ def _compose(
     view = _view(rng, page, stage.tilt, damaged, (width, height), extent)
     boxes = places = None
     if stage.structured:
-        boxes = [_page_box(block.box, view, (width, height), extent) for block in page.blocks]
-        places = [_places(block, view, (width, height), extent) for block in page.blocks]
+        boxes = [_page_box(block.box, view, (width, height)) for block in page.blocks]
+        places = [_places(block, view, (width, height)) for block in page.blocks]
     ids = response(tokenizer, page.blocks, boxes, places)
     if len(ids) > stage.max_tokens:
         return None
@@ -213,28 +213,26 @@ def _outline(box: list[float]) -> np.ndarray:
     )
 
 
-def _page_box(
-    box: list[float], view: _View, image: tuple[int, int], extent: tuple[int, int]
-) -> Box:
-    """Return a canvas box as the box of its turned outline, in thousandths of the paper."""
+def _page_box(box: list[float], view: _View, image: tuple[int, int]) -> Box:
+    """Return a canvas box as the box of its turned outline, in thousandths of the image.
+
+    Of the image, not of the paper: where white paper ends cannot be seen.
+    """
     seen = to_page(_outline(box), view.matrix, view.shift, view.bend, image)
-    low = np.clip(seen.min(0) / extent, 0, 1) * 999
-    high = np.clip(seen.max(0) / extent, 0, 1) * 999
+    low = np.clip(seen.min(0) / image, 0, 1) * 999
+    high = np.clip(seen.max(0) / image, 0, 1) * 999
     return (round(low[0]), round(low[1]), round(high[0]), round(high[1]))
 
 
-def _places(
-    block: ComposedBlock, view: _View, image: tuple[int, int], extent: tuple[int, int]
-) -> list[int]:
-    """Return how far down the paper each line of a block begins, in thousandths.
+def _places(block: ComposedBlock, view: _View, image: tuple[int, int]) -> list[int]:
+    """Return how far down the image each line of a block begins, in thousandths.
 
-    They are rounded to `PLACE_STEP`, which is less than half of the smallest distance of lines, so
-    that little is to be guessed.
+    They are rounded to `PLACE_STEP`, which is about what can be told from the picture.
     """
     if not block.starts or not block.are_lines_placed:
         return []
     seen = to_page(np.array(block.starts), view.matrix, view.shift, view.bend, image)
-    down = np.clip(seen[:, 1] / extent[1], 0, 1) * 999 / PLACE_STEP
+    down = np.clip(seen[:, 1] / image[1], 0, 1) * 999 / PLACE_STEP
     return [min(PLACE_STEP * round(each), 999) for each in down]
 
 

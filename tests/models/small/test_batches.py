@@ -6,11 +6,20 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 import ocrcli.models.small
-from ocrcli.models.small.training.batches import PLACE_STEP, PageBatches, _mistaken
+from ocrcli.models.small.training.batches import (
+    PLACE_STEP,
+    PageBatches,
+    _mistaken,
+    _page_box,
+    _places,
+    _View,
+)
+from ocrcli.models.small.training.composed import ComposedBlock
 from ocrcli.models.small.training.stages import STAGES
 from ocrcli.tokenizer import Tokenizer
 
@@ -58,6 +67,16 @@ def test_coordinates_are_never_mistaken():
     shown = [_mistaken(rng, ids, range(100, 410)) for _ in range(100)]
     assert all(each[91:401] == ids[91:401] for each in shown)
     assert any(each != ids for each in shown)
+
+
+def test_boxes_are_shares_of_the_image_with_its_padding():
+    view = _View(np.eye(2, dtype=np.float32) / 2, np.zeros(2, np.float32), np.zeros(5, np.float32))
+    # Canvas pixels are half page pixels.
+    assert _page_box([0.0, 64.0, 640.0, 256.0], view, (640, 512)) == (0, 62, 500, 250)
+    block = ComposedBlock("text", lines=["a", "b"], starts=[(0.0, 100.0), (8.0, 164.0)])
+    assert _places(block, view, (640, 512)) == [98, 160]
+    block.lines.append("of unknown place")
+    assert _places(block, view, (640, 512)) == []
 
 
 def test_lines_are_said_to_begin_where_they_are_drawn(batches):
