@@ -7,7 +7,8 @@ by a little, which is why a line that both bands hold is looked for before place
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from ocrcli.document import Block, BlockType, Box, Confidence
+from ocrcli.confidence import Confidence
+from ocrcli.document import Block, BlockType, Box
 
 _SAME_LINE = 0.8
 _MOST_STEPS_OFF = 3

@@ -3,7 +3,13 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from ocrcli.document import Confidence
+
+@dataclass(frozen=True)
+class Confidence:
+    """Probabilities, 0 to 1, that the model gave to what it wrote."""
+
+    mean: float
+    min: float
 
 
 @dataclass(frozen=True)

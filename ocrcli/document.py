@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from ocrcli.confidence import Confidence
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -203,8 +205,7 @@ class Block:
         confidence: Token probabilities of its text, or of its header where it has none; None if no
             model wrote it.
         picture: File that it was cut out to, as the transcript names it, or None.
-        baselines: How far down the page as it was read its lines but the first begin, in
-            thousandths, or None when unknown.
+        baselines: How far down that page its lines but the first begin, or None when unknown.
     """
 
     type: BlockType
@@ -212,7 +213,7 @@ class Block:
     box: Box | None = None
     bbox: Box | None = None
     html: str | None = None
-    confidence: "Confidence | None" = None
+    confidence: Confidence | None = None
     picture: str | None = None
     baselines: tuple[int, ...] | None = None
 
@@ -251,14 +252,6 @@ class PageSeconds:
             self.prefill + other.prefill,
             self.decode + other.decode,
         )
-
-
-@dataclass(frozen=True)
-class Confidence:
-    """Probabilities, 0 to 1, that the model gave to what it wrote."""
-
-    mean: float
-    min: float
 
 
 @dataclass(frozen=True)

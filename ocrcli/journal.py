@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from ocrcli.blocks import to_points
+from ocrcli.confidence import Confidence
 from ocrcli.document import (
     Box,
-    Confidence,
     Notice,
     Page,
     PageFacts,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from ocrcli.band_seams import joined, without_repetition
 from ocrcli.bands import MARGIN_ROWS, Band
 from ocrcli.blocks import MAX_COORDINATE, markup_of, to_points
+from ocrcli.confidence import Confidence
 from ocrcli.document import (
     Block,
     BlockType,
     Box,
-    Confidence,
     Notice,
     Page,
     PageFacts,

@@ -7,7 +7,8 @@ import json
 import math
 
 from ocrcli import __version__
-from ocrcli.document import Block, Confidence, Document, Notice, Page, PageStatus, Source
+from ocrcli.confidence import Confidence
+from ocrcli.document import Block, Document, Notice, Page, PageStatus, Source
 from ocrcli.errors import OcrError, json_text
 
 SCHEMA = "ocrcli/1"

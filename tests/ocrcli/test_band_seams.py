@@ -3,7 +3,8 @@
 import pytest
 
 from ocrcli.band_seams import joined, without_repetition
-from ocrcli.document import Block, BlockType, Confidence
+from ocrcli.confidence import Confidence
+from ocrcli.document import Block, BlockType
 
 
 def block(first, last, top, words=None, **more):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ocrcli.blocks import clean_text, parse_markup
-from ocrcli.confidence import TokenTrace
-from ocrcli.document import BlockType, Confidence
+from ocrcli.confidence import Confidence, TokenTrace
+from ocrcli.document import BlockType
 
 
 def parse(markup):

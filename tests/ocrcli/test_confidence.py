@@ -2,8 +2,7 @@
 
 import pytest
 
-from ocrcli.confidence import TokenTrace
-from ocrcli.document import Confidence
+from ocrcli.confidence import Confidence, TokenTrace
 
 TRACE = TokenTrace((3, 3, 8, 8, 10), (1.0, 0.5, 0.25, 0.75, 0.125))
 

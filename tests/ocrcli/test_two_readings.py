@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ocrcli.confidence import Confidence
 from ocrcli.document import (
     Block,
     BlockType,
-    Confidence,
     Notice,
     Page,
     PageFacts,

@@ -4,9 +4,8 @@ import json
 
 from ocrcli import __version__
 from ocrcli.blocks import parse_markup
-from ocrcli.confidence import TokenTrace
+from ocrcli.confidence import Confidence, TokenTrace
 from ocrcli.document import (
-    Confidence,
     Document,
     ModelFacts,
     Notice,
