@@ -84,15 +84,31 @@ def fetched(repo: str, revision: str | None, hub: ModuleType, say: Callable[[str
             total = sum(sizes[file] for file in wanted)
             say(f"fetching {name}: {len(wanted)} files, {total / 1e9:.2f} GB, unless cached")
         folder = hub.snapshot_download(repo, revision=revision, allow_patterns=list(WANTED))
-    # The library's errors share no base but OSError, and it passes on those of its transport.
-    except (OSError, ValueError, RuntimeError) as error:
+    # The library's errors share no base, and it passes on those of its transport, of which there
+    # have been two; whatever it is, the model has not come.
+    except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(
-            f"the model cannot be fetched: {reason}",
-            source=name,
-            next_action="check the name and the network, or give a folder",
-        ) from error
+        cached = _cached(repo, revision, hub)
+        if cached is None:
+            raise ModelError(
+                f"the model cannot be fetched: {reason}",
+                source=name,
+                next_action="check the name and the network, or give a folder",
+            ) from error
+        say(f"{name} is taken from the cache, since nothing can be fetched: {reason}")
+        folder = cached
     return Path(folder)
+
+
+def _cached(repo: str, revision: str | None, hub: ModuleType) -> str | None:
+    """Return the folder of what was fetched before, or None."""
+    try:
+        folder: str = hub.snapshot_download(
+            repo, revision=revision, allow_patterns=list(WANTED), local_files_only=True
+        )
+    except Exception:
+        return None
+    return folder
 
 
 def _is_wanted(file: str) -> bool:

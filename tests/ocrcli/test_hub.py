@@ -22,7 +22,8 @@ FILES = {
 
 
 class FakeHub:
-    def __init__(self, offline=False, error=None):
+    def __init__(self, offline=False, error=None, cached=None):
+        self._cached = cached
         self.constants = SimpleNamespace(HF_HUB_OFFLINE=offline)
         self.asked = []
         self._error = error
@@ -35,7 +36,11 @@ class FakeHub:
 
         return SimpleNamespace(model_info=model_info)
 
-    def snapshot_download(self, repo, revision, allow_patterns):
+    def snapshot_download(self, repo, revision, allow_patterns, local_files_only=False):
+        if local_files_only:
+            if self._cached is None:
+                raise FileNotFoundError("nothing cached")
+            return self._cached
         self.asked.append(("files", repo, revision))
         self.patterns = allow_patterns
         if self._error is not None:
@@ -66,6 +71,23 @@ def test_offline_asks_nobody_for_sizes():
 def test_failure_names_the_model_and_the_reason():
     with pytest.raises(ModelError, match=r"org/name: the model cannot be fetched: no network"):
         fetched("org/name", None, FakeHub(error=OSError("no network\nmore")), lambda line: None)
+
+
+class TransportError(Exception):
+    """What the library passes on from whatever it sends requests with."""
+
+
+def test_any_error_of_the_transport_is_a_failure_to_fetch():
+    hub = FakeHub(error=TransportError("name or service not known"))
+    with pytest.raises(ModelError, match="cannot be fetched: name or service not known"):
+        fetched("org/name", None, hub, lambda line: None)
+
+
+def test_what_was_fetched_before_is_read_without_a_network():
+    hub, said = FakeHub(error=TransportError("no route"), cached="kept"), []
+    assert fetched("org/name", "v1", hub, said.append) == Path("kept")
+    expected = "org/name@v1 is taken from the cache, since nothing can be fetched: no route"
+    assert said[-1] == expected
 
 
 def test_what_is_there_is_taken_as_it_is(tmp_path):
@@ -99,3 +121,13 @@ def test_cached_model_is_found_offline(tmp_path):
         )
         assert done.returncode == 7
         assert message in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "ocrcli", "--version", "-v"],
+        env=environment | {"OCRCLI_MODEL": "org/tiny"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 7
+    assert "tokenizer.json" in done.stderr
