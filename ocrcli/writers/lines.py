@@ -123,16 +123,21 @@ def _known_heights(
         return None
     height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)[1]
     below = [down * height / 999 for down in block.baselines]
-    if not top < below[0] <= below[-1] <= bottom:
-        return None
-    gaps = sorted(one - other for one, other in zip(below[1:], below, strict=False))
-    # With two lines, the first one has what the block leaves for it.
-    gap = gaps[(len(gaps) - 1) // 2] if gaps else (bottom - top) / 2
+    # The first line's own ascent is above its baseline; from top to second baseline are both.
+    gaps = [(below[0] - top) / (2 - _DESCENT)]
+    gaps += [one - other for one, other in zip(below[1:], below, strict=False)]
+    # A line is no higher than the distance to its neighbours.
+    high = [min(gaps[index : index + 2]) for index in range(len(gaps))]
     edges = [
         (round(down - (1 - _DESCENT) * gap), round(down + _DESCENT * gap))
-        for down in (below[0] - gap, *below)
+        for down, gap in zip(below, high, strict=True)
     ]
-    edges[0], edges[-1] = (top, edges[0][1]), (edges[-1][0], bottom)
+    usual = sorted(high)[(len(high) - 1) // 2]
+    # Boxes and baselines are both a few pixels off, but not by half a line.
+    if edges[0][0] <= top or below[-1] >= bottom + usual / 2:
+        return None
+    first = min(edges[0][0], round(top + usual))
+    edges = [(top, first), *edges[:-1], (edges[-1][0], bottom)]
     return [(min(max(top, upper), bottom), min(max(top, lower), bottom)) for upper, lower in edges]
 
 

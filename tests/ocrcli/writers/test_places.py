@@ -1,5 +1,6 @@
 """Formats that say where text stands: hOCR, ALTO and searchable PDF; and the JSON Schema."""
 
+import itertools
 import json
 import re
 import xml.etree.ElementTree as ElementTree
@@ -7,6 +8,8 @@ from dataclasses import replace
 
 import pymupdf
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ocrcli.blocks import parse_markup
 from ocrcli.document import Page, PageFacts, PageStatus, Source
@@ -61,8 +64,26 @@ def lines_of(baselines, text="one\ntwo\nthree\nfour"):
 
 def test_lines_stand_where_the_model_says_they_do():
     # A gap between the second line and the third, as between the terms of a list.
-    assert lines_of((180, 420, 480)) == [(100, 135), (135, 195), (375, 435), (435, 500)]
-    assert lines_of((300,), "one\ntwo") == [(100, 150), (150, 500)]
+    assert lines_of((205, 420, 480)) == [(100, 160), (160, 220), (375, 435), (435, 500)]
+    assert lines_of((450,), "one\ntwo") == [(100, 300), (300, 500)]
+
+
+@pytest.mark.parametrize("last", [488, 499, 500, 506])
+def test_last_line_may_be_said_to_begin_at_the_lower_edge(last):
+    assert lines_of((205, 350, last))[-1][1] == 500
+    assert lines_of((205, 350, last)) != lines_of(None)
+
+
+@given(data=st.data())
+def test_lines_lie_in_order_and_apart_wherever_they_are_said_to_begin(data):
+    count = data.draw(st.integers(2, 8))
+    places = data.draw(
+        st.lists(st.integers(101, 520), min_size=count - 1, max_size=count - 1, unique=True)
+    )
+    edges = lines_of(tuple(sorted(places)), "\n".join("abcdefgh"[:count]))
+    assert [edges[0][0], edges[-1][1]] == [100, 500]
+    for (upper, lower), (next_upper, _) in itertools.pairwise(edges):
+        assert upper <= lower <= next_upper
 
 
 @pytest.mark.parametrize("baselines", [None, (180,), (90, 200, 300), (180, 300, 600)])
