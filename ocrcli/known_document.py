@@ -12,6 +12,7 @@ from ocrcli.pages import open_pages
 from ocrcli.prompt import instruction
 from ocrcli.raster import PageSize
 from ocrcli.views import page_views
+from ocrcli.want_of_memory import loading_reported
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,18 +36,17 @@ def calibration_report(document: str, reference: Path, model: Path, device: str)
         InputError: The transcript cannot be read, or does not belong to the document.
         ModelError: The model is missing, damaged or of the first generation.
     """
+    from ocrcli.model_tokenizer import tokenizer_of
     from ocrcli.models import CheckpointError, load_model
-    from ocrcli.tokenizer import Tokenizer
 
     try:
-        loaded = load_model(local_model(model), device)
-        tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
-        if loaded.config.has_markers and loaded.config.tokens.page is None:
-            loaded.model.use_page_id(tokenizer.page_id)
+        with loading_reported():
+            loaded = load_model(local_model(model), device)
     except (CheckpointError, OSError, ValueError) as error:
         raise ModelError(str(error)) from error
     if loaded.config.attention != "dash" or loaded.config.sparse.page_isolated:
         raise ModelError("only Unlimited-OCR of the second generation has open router settings")
+    tokenizer = tokenizer_of(loaded)
     try:
         answer = tokenizer.encode_markup(reference.read_text(encoding="utf-8").strip())
         images = _images(document, loaded)

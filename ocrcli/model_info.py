@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ocrcli.errors import ModelError
 from ocrcli.hub import local_model
+from ocrcli.want_of_memory import loading_reported
 
 READS_FILE = "reads.json"
 """File beside a model's weights that says what it was taught: names, each with a text or a list."""
@@ -65,7 +66,7 @@ def name_model(path: Path | None) -> str:
     from ocrcli.models import CheckpointError, find_model, model_facts
 
     try:
-        files = find_model(path)
+        files = find_model(local_model(path))
         hashes = [file.sha256 for file in model_facts(files)]
     except (CheckpointError, OSError) as error:
         raise ModelError(str(error)) from error
@@ -104,27 +105,16 @@ def verify_model(path: Path | None) -> str:
     Raises:
         ModelError: The model is missing, damaged, or its parts do not fit.
     """
+    from ocrcli.model_tokenizer import tokenizer_of
     from ocrcli.models import CheckpointError, load_model, model_facts
-    from ocrcli.tokenizer import Tokenizer
 
     try:
-        loaded = load_model(local_model(path))
-        tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
+        with loading_reported():
+            loaded = load_model(local_model(path))
         weights = model_facts(loaded.files)
     except (CheckpointError, OSError, ValueError) as error:
         raise ModelError(str(error)) from error
-    tokens = loaded.config.tokens
-    pairs = (
-        ("eos", tokenizer.eos_id, tokens.eos),
-        ("image", tokenizer.image_id, tokens.image),
-        ("page", tokenizer.page_id, tokens.page),
-    )
-    for name, in_tokenizer, in_config in pairs:
-        if in_config is not None and in_tokenizer != in_config:
-            raise ModelError(
-                f"{loaded.files.name}: id of {name} is {in_tokenizer} in tokenizer.json and "
-                f"{in_config} in config.json; they must be equal"
-            )
+    tokenizer_of(loaded)
     lines = [f"model: {loaded.files.name}"]
     lines += [f"sha256: {file.sha256}  {file.path.name}" for file in weights]
     lines += [f"warning: unknown setting {key}" for key in loaded.config.unknown_keys]

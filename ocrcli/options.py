@@ -69,6 +69,7 @@ class ProgressStyle(StrEnum):
     NONE = "none"
 
 
+_LONGEST_INSTRUCTION = 4000
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -294,6 +295,7 @@ class Options:
         _check_range("--pages-per-window", self.pages_per_window, 1, 256)
         _check_range("--max-crops", self.max_crops, 0, 64)
         self.ngram_ban()
+        _check_instruction(self.instruction)
         _check_range("--threads", self.threads, 1, 1024)
         _check_range("--jobs", self.jobs, 1, 256)
         _check_range("--attempts", self.attempts, 1, 2)
@@ -341,6 +343,20 @@ def _page_number(text: str, whole: str) -> int:
             next_action="pages count from 1 and look like 1-3,7",
         )
     return int(text)
+
+
+def _check_instruction(text: str | None) -> None:
+    if text is None:
+        return
+    if len(text) > _LONGEST_INSTRUCTION:
+        raise UsageError(
+            f"--instruction may have {_LONGEST_INSTRUCTION} characters, got {len(text)}",
+            next_action="",
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UsageError(f"--instruction must be UTF-8: {error.reason}", next_action="") from None
 
 
 def _check_range(name: str, value: float | None, low: float, high: int) -> None:

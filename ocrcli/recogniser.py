@@ -1,6 +1,5 @@
 """The model as the pipeline sees it: page images in, results out, loaded when first needed."""
 
-import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from ocrcli.hub import is_name, local_model
 from ocrcli.options import Device, Dtype, Options
 from ocrcli.paths import Kind, kind_of
 from ocrcli.undrawn_page import UndrawnPage, later, without_pixels
+from ocrcli.want_of_memory import GpuFullError, loading_reported, memory_reported
 
 if TYPE_CHECKING:
     from ocrcli.engine import Engine, PageResult
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _LARGE_BYTES = 1 << 30
 
 _RETRY_NGRAM = (40, 1024)
-_LESS = "use --pages-in-flight 1, --dtype bfloat16 or --device cpu"
 
 _TENTHS_SMALLER = 3
 _SMALLER_BATCH = Notice(
@@ -38,10 +37,6 @@ _SMALLER_IMAGE = Notice(
     "memory_image", "the GPU has no memory left; the page was read from a smaller picture"
 )
 _ON_CPU = Notice("memory_cpu", "the GPU has no memory left; from here on pages are read on the CPU")
-
-
-class GpuFullError(DeviceError):
-    """A GPU without memory for what it was to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +175,7 @@ class ModelRecogniser:
             given: deque[_Given] = deque()
             full = None
             try:
-                with _memory_reported():
+                with memory_reported():
                     for cropped in self._engine.transcribe(self._handed_over(waiting, given)):
                         result = on_whole_page(cropped, given.popleft().crop)
                         notices = self._notices()
@@ -272,7 +267,7 @@ class ModelRecogniser:
             lone_page_ngram=None,
         )
         try:
-            with _memory_reported():
+            with memory_reported():
                 engine = Engine(self._model, self._tokenizer, patient)
                 result = next(iter(engine.transcribe([page])), None)
                 return None if result is None else on_whole_page(result, page.crop)
@@ -299,8 +294,8 @@ class ModelRecogniser:
         import torch
 
         from ocrcli.engine import Engine, GenerationLimits, LinePlaces, TokenRun
+        from ocrcli.model_tokenizer import tokenizer_of
         from ocrcli.models import CheckpointError, load_model, model_facts
-        from ocrcli.tokenizer import Tokenizer
 
         options = self._options
         if options.threads is not None:
@@ -310,17 +305,12 @@ class ModelRecogniser:
             dtype = Dtype.BFLOAT16 if device == "cuda" else Dtype.FLOAT32
         kept = Dtype.FLOAT32 if dtype is Dtype.INT8 else dtype
         try:
-            loaded = load_model(
-                self._path, device, getattr(torch, kept), dtype is Dtype.INT8, self._reading
-            )
-            tokenizer = Tokenizer.from_file(loaded.files.tokenizer)
-            if loaded.config.has_markers and loaded.config.tokens.page is None:
-                loaded.model.use_page_id(tokenizer.page_id)
+            with loading_reported():
+                loaded = load_model(
+                    self._path, device, getattr(torch, kept), dtype is Dtype.INT8, self._reading
+                )
+            tokenizer = tokenizer_of(loaded)
             hashes = [file.sha256 for file in model_facts(loaded.files)]
-        except torch.cuda.OutOfMemoryError as error:
-            raise GpuFullError("the model does not fit into memory", next_action=_LESS) from error
-        except MemoryError as error:
-            raise DeviceError("the model does not fit into memory", next_action=_LESS) from error
         except (CheckpointError, OSError, ValueError) as error:
             raise ModelError(str(error)) from error
         window = pages_per_window(loaded.config, options)
@@ -335,23 +325,6 @@ class ModelRecogniser:
         self.unknown_keys = loaded.config.unknown_keys
         self.facts = ModelFacts(loaded.files.name, "+".join(hashes), str(dtype), device)
         return engine
-
-
-@contextlib.contextmanager
-def _memory_reported() -> Iterator[None]:
-    """Turn want of memory into `DeviceError`; no other page would fare better."""
-    import torch
-
-    try:
-        yield
-    except (RuntimeError, MemoryError) as error:
-        # Only GPUs have a class of errors for it; on CPUs the message has to tell.
-        is_gpu = isinstance(error, torch.cuda.OutOfMemoryError)
-        if not (is_gpu or isinstance(error, MemoryError) or "allocate memory" in str(error)):
-            raise
-        if is_gpu:
-            raise GpuFullError("the GPU has no memory left", next_action=_LESS) from error
-        raise DeviceError("the computer has no memory left", next_action=_LESS) from error
 
 
 def chosen_device(device: Device) -> str:

@@ -169,3 +169,61 @@ def test_page_id_that_the_settings_lack_comes_from_the_tokenizer(capfd, model, p
     code, pages, errors = run(capfd, pdf, "--model", copy, "--pages", "1,2")
     assert code == 0, errors
     assert [page["status"] == "error" for page in pages] == [False, False]
+
+
+def test_an_intact_model_is_verified(capfd, model):
+    assert main(["models", "verify", "--model", str(model)]) == 0
+    assert "verified: " in capfd.readouterr().out
+
+
+def renamed(tokens, **names):
+    for entry in tokens["added_tokens"]:
+        entry["content"] = names.get(entry["content"], entry["content"])
+    vocabulary = tokens["model"]["vocab"]
+    tokens["model"]["vocab"] = {names.get(name, name): id_ for name, id_ in vocabulary.items()}
+
+
+def swapped(tokens):
+    renamed(tokens, **{EOS: PAD, PAD: EOS})
+
+
+def without_image(tokens):
+    renamed(tokens, **{"<image>": "<nothing>"})
+
+
+def too_large(tokens):
+    tokens["model"]["vocab"]["something"] = 5000
+
+
+EOS, PAD = "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (swapped, "id of eos is"),
+        (without_image, "image_id needs a token"),
+        (too_large, "tokenizer.json has 5001 ids and the model 300"),
+    ],
+)
+def test_a_tokenizer_of_another_model_is_refused(capfd, model, pdf, tmp_path, change, message):
+    copy = tmp_path / "mixed"
+    shutil.copytree(model, copy)
+    tokens = json.loads((copy / "tokenizer.json").read_text(encoding="utf-8"))
+    change(tokens)
+    (copy / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
+    code, pages, errors = run(capfd, pdf, "--model", copy)
+    assert (code, pages) == (7, [])
+    assert message in errors
+    assert main(["models", "verify", "--model", str(copy)]) == 7
+
+
+def test_a_model_that_does_not_fit_into_memory_says_so(capfd, model, pdf, monkeypatch):
+    def full(*arguments):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate")
+
+    monkeypatch.setattr("ocrcli.models.load_model", full)
+    code, pages, errors = run(capfd, pdf, "--model", model)
+    assert (code, pages) == (8, [])
+    assert "the model does not fit into memory" in errors
+    assert main(["models", "verify", "--model", str(model)]) == 8

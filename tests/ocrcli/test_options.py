@@ -64,6 +64,12 @@ def test_ban_on_repetition_is_size_and_window(text, ban):
     assert Options(no_repeat_ngram=text).ngram_ban() == ban
 
 
+@pytest.mark.parametrize("text", ["\udcff", "a" * 4001])
+def test_instructions_that_no_model_could_be_given_are_refused(text):
+    with pytest.raises(UsageError, match="--instruction"):
+        Options(instruction=text)
+
+
 @pytest.mark.parametrize("text", ["", "35", "1:20", "35:34", "a:b", "-3:20", "9" * 5000])
 def test_malformed_bans_are_usage_errors(text):
     with pytest.raises(UsageError, match="must be off or SIZE:WINDOW"):

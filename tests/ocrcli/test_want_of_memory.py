@@ -12,7 +12,8 @@ from ocrcli.errors import DeviceError
 from ocrcli.options import Device, Options
 from ocrcli.page_reading import Reading, read_pages
 from ocrcli.pages import open_pages
-from ocrcli.recogniser import GpuFullError, ModelRecogniser
+from ocrcli.recogniser import ModelRecogniser
+from ocrcli.want_of_memory import GpuFullError
 
 FULL = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
