@@ -11,6 +11,7 @@ from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock, ComposedPage
 from ocrcli.models.small.training.contents import contents
 from ocrcli.models.small.training.correspondence import letter
+from ocrcli.models.small.training.plain_text import plain_text
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.text_source import TextSource
 
@@ -51,7 +52,8 @@ def _receipt(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
 
 _Maker = Callable[[Sheet, int], list[ComposedBlock]]
 _TECHNICAL_KINDS: tuple[tuple[_Maker, float], ...] = (
-    (handbooks.handbook, 0.52),
+    (handbooks.handbook, 0.45),
+    (plain_text, 0.07),
     (manuals.manual, 0.12),
     (contents, 0.1),
     (handbooks.listing_page, 0.08),

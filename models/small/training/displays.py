@@ -28,7 +28,7 @@ def code(
         plain: Whether to set neither box nor shade.
     """
     rng = sheet.rng
-    style = _fixed(sheet, rng.choice([0.8, 0.9, 1.0]))
+    style = fixed(sheet, rng.choice([0.8, 0.9, 1.0]))
     if style is None:
         return
     lines = sheet.code_lines(rng.randrange(2, 16)) if lines is None else lines
@@ -65,7 +65,7 @@ def code(
 def listing(sheet: Sheet, blocks: Blocks, count: int, first: int) -> int:
     """Add lines of a program with their numbers at the left; return the number that comes next."""
     rng = sheet.rng
-    style = _fixed(sheet, rng.choice([0.8, 0.9, 1.0]))
+    style = fixed(sheet, rng.choice([0.8, 0.9, 1.0]))
     if style is None:
         return first
     small = sheet.resized(rng.choice([0.6, 0.7, 0.8]))
@@ -110,7 +110,8 @@ def _shared(lines: Sequence[str]) -> int:
     return min((len(text) - len(text.lstrip()) for text in lines), default=0)
 
 
-def _fixed(sheet: Sheet, factor: float) -> Type | None:
+def fixed(sheet: Sheet, factor: float) -> Type | None:
+    """Return a fixed-width font at about `factor` times the body's size, or None without one."""
     fonts = sheet.composer.fixed_width
     if not fonts:
         return None

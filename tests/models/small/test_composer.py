@@ -11,6 +11,7 @@ from ocrcli.models.small.training.charset import LIGATURES
 from ocrcli.models.small.training.composed import ComposedBlock
 from ocrcli.models.small.training.contents import contents
 from ocrcli.models.small.training.correspondence import letter
+from ocrcli.models.small.training.plain_text import plain_text
 from ocrcli.models.small.training.sheet import Sheet
 from ocrcli.models.small.training.table_layout import table
 from ocrcli.models.small.training.typeset import RAISED, TYPEWRITER
@@ -81,6 +82,25 @@ def test_every_line_and_row_begins_below_the_one_before(pages):
             # A row may be empty, and is then no part of the ink.
             assert all(block.box[0] <= left <= block.box[2] for left, _ in block.starts)
             assert all(block.box[1] < down <= block.box[3] for down in downs)
+
+
+def test_plain_text_is_drawn_as_it_is_asked_for(composer):
+    codes, titles = [], []
+    for seed in range(60):
+        sheet = fresh(composer, seed)
+        page = sheet.finish(plain_text(sheet, 5000))
+        assert drawn(page) == asked(page)
+        for block in page.blocks:
+            assert block.are_lines_placed
+            assert block.box[2] <= sheet.width
+        codes += [block.lines for block in page.blocks if block.label == "code"]
+        titles += [block.lines for block in page.blocks if block.label == "title"]
+    # Columns stand below each other, and rules are as wide as what they belong to.
+    headed = [lines for lines in codes if lines[0].endswith("(brief description)")]
+    assert headed
+    assert all(lines[1].rstrip("-").count("-") % 4 == 0 for lines in headed)
+    assert all(len(lines[1]) == len(lines[0]) for lines in headed)
+    assert any(len(set(lines[-1])) == 1 for lines in titles)
 
 
 def test_pages_hold_every_kind_of_block(pages):
