@@ -49,6 +49,8 @@ def calibration_report(document: str, reference: Path, model: Path, device: str)
     tokenizer = tokenizer_of(loaded)
     try:
         answer = tokenizer.encode_markup(reference.read_text(encoding="utf-8").strip())
+        if set(answer) <= {tokenizer.page_id}:
+            raise ValueError("it holds no text, so every setting would be as likely as the next")
         images = _images(document, loaded)
         ids = tokenizer.encode(instruction(len(images)))
         pages = KnownPages(loaded.model, images, ids, answer)

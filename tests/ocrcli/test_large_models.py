@@ -154,6 +154,16 @@ def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation
     assert captured.out.splitlines()[-1].startswith("perplexity: ")
 
 
+def test_a_transcript_without_text_can_calibrate_nothing(capfd, model, pdf, generation, tmp_path):
+    reference = tmp_path / "reference.txt"
+    reference.write_text("<PAGE><PAGE><PAGE>", encoding="utf-8")
+    code = main(
+        ["calibrate-router", str(pdf), "--reference", str(reference), "--model", str(model)]
+    )
+    assert code == (7 if generation == 1 else 3)
+    assert generation == 1 or "it holds no text" in capfd.readouterr().err
+
+
 def test_open_settings_are_listed_with_default_and_source(capfd, model, generation):
     assert main(["models", "info", "--model", str(model)]) == 0
     lines = [line for line in capfd.readouterr().out.splitlines() if line.startswith("open.")]
