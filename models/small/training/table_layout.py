@@ -63,7 +63,7 @@ def _set(sheet: Sheet, max_characters: int) -> ComposedBlock | None:
     grid = _Grid(sheet, block, columns, style, head, ruled)
     headed = rng.random() < 0.85
     if headed:
-        if len(columns) > 3 and rng.random() < 0.15:
+        if len(columns) > 2 and rng.random() < 0.25:
             grid.group_row()
         grid.row([_label(sheet) for _ in columns], is_heading=True)
     for _ in range(rng.randrange(2, rng.choice([6, 10, 20]))):
@@ -121,10 +121,16 @@ class _Grid:
         self.dark_head = sheet.rng.random() < 0.12
 
     def group_row(self) -> None:
-        """Set a row of headings that span several columns each."""
-        count = len(self.columns)
-        cut = self.sheet.rng.randrange(1, count)
-        self._row([(0, cut, _label(self.sheet)), (cut, count, _label(self.sheet))], True)
+        """Set a row of headings that span several columns each, with gaps between them or none."""
+        rng, count = self.sheet.rng, len(self.columns)
+        groups: list[tuple[int, int, str]] = []
+        first = 0
+        while first < count:
+            end = min(count, first + rng.choice([1, 2, 2, 3, 4]))
+            is_named = end - first > 1 or rng.random() < 0.3
+            groups.append((first, end, _label(self.sheet) if is_named else ""))
+            first = end
+        self._row(groups, True)
 
     def row(self, texts: list[str], is_heading: bool) -> bool:
         """Set a row with one text a column; return whether there was room."""
