@@ -185,7 +185,7 @@ def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Ten
         if scale.shape != value.shape[:1]:
             raise CheckpointError(
                 f"{path.name}: {name}{SCALE_SUFFIX} must hold one value per row of {name} "
-                f"({value.shape[0]}), got shape {tuple(scale.shape)}"
+                f"({value.shape[:1].numel()}), got shape {tuple(scale.shape)}"
             )
         return value.float() * scale.float().view(-1, *[1] * (value.dim() - 1))
     if scale is not None:

@@ -104,13 +104,24 @@ def read_config(files: ModelFiles) -> ModelConfig:
     """
     try:
         ModelConfig.from_file(files.config)
-        dim, norms = router_width(tensor_shapes(files.weights))
-        facts = WeightFacts(dim, mean_of(files.weights, norms))
+        facts = _weight_facts(files)
         config = ModelConfig.from_file(files.config, facts)
         config.tokens.check(config.decoder.vocab_size)
         return config
     except (ConfigError, OSError) as error:
         raise CheckpointError(f"{files.config}: {error}") from error
+
+
+def _weight_facts(files: ModelFiles) -> WeightFacts:
+    try:
+        dim, norms = router_width(tensor_shapes(files.weights))
+    except ConfigError as error:
+        raise CheckpointError(f"{_weights_named(files)}: {error}") from error
+    return WeightFacts(dim, mean_of(files.weights, norms))
+
+
+def _weights_named(files: ModelFiles) -> str:
+    return ", ".join(path.name for path in files.weights)
 
 
 def load_model(
@@ -158,7 +169,7 @@ def load_model(
     try:
         routes = placements(tensor_shapes(files.weights), config)
     except ConfigError as error:
-        raise CheckpointError(f"{files.weights[0].name}: {error}") from error
+        raise CheckpointError(f"{_weights_named(files)}: {error}") from error
     count = _counted(files, progress)
     if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS, routes, count):
         model.drop_orientation_head()

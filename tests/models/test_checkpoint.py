@@ -161,6 +161,12 @@ def test_scale_of_another_length_is_refused(tmp_path, weights):
     refused([path], "part.weight.scale must hold one value per row of part.weight (3)", "(5,)")
 
 
+def test_integer_of_no_rank_is_refused(tmp_path, weights):
+    shipped = quantise(weights) | {"part.weight": torch.tensor(1, dtype=torch.int8)}
+    path = saved(tmp_path / "w.safetensors", shipped)
+    refused([path], "part.weight.scale must hold one value per row of part.weight (1)", "(3,)")
+
+
 def test_scale_beside_floats_is_refused_not_ignored(tmp_path, weights):
     weights["part.weight.scale"] = torch.ones(3)
     path = saved(tmp_path / "w.safetensors", weights)
@@ -245,6 +251,7 @@ def test_pieces_tell_whether_they_are_finite_wherever_they_are_looked_at(checks_
     values = torch.ones(3, 5, dtype=stored)
     assert filling.put(Placement("part.weight"), values).item() is True
     values[2, 4] = -torch.inf
+    filling = Filling(net, torch.float32, checks_copies)
     assert filling.put(Placement("part.weight"), values).item() is False
     assert net.part.weight[2, 4] == -torch.inf
 
