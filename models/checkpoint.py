@@ -19,6 +19,8 @@ _LFS_HEAD = b"version https://git-lfs"
 _UNUSED = ("model.vision_model.embeddings.patch_embedding.weight",)
 # Re-exported files may list buffers such as position ids, which hold no weights.
 _BUFFER_TYPES = ("I64", "I32", "BOOL")
+# Floats of 8 bits and less are left out: without the scales they were made with they mean nothing.
+_WEIGHT_TYPES = ("F64", "F32", "F16", "BF16", "I8")
 
 
 class CheckpointError(Exception):
@@ -84,12 +86,13 @@ def mean_of(paths: Iterable[Path], names: Iterable[str]) -> float:
     """Return the mean of all values of some small tensors, 0 without any.
 
     Raises:
-        CheckpointError: A file is missing or damaged.
+        CheckpointError: A file is missing or damaged, or a tensor is of an unusable type.
     """
     wanted, values = set(names), []
     for path in paths:
         with _opened(path) as file:
-            values += [file.get_tensor(name).float() for name in wanted & set(file.keys())]
+            found = sorted(wanted & set(file.keys()))
+            values += [_stored(path, file, name).float() for name in found]
     return float(torch.cat([value.flatten() for value in values]).mean()) if values else 0.0
 
 
@@ -119,7 +122,8 @@ def load_weights(
         The entries of `optional` that were left out; their parameters hold nothing.
 
     Raises:
-        CheckpointError: A file is missing or damaged, a tensor is missing, unknown or misshapen.
+        CheckpointError: A file is missing or damaged, a tensor is missing, unknown, misshapen or of
+            an unusable type.
     """
     paths = list(paths)
     filling = Filling(model, dtype)
@@ -141,10 +145,10 @@ def load_weights(
                 if name in seen:
                     raise CheckpointError(f"{path.name}: tensor {name} is in two files")
                 seen.add(name)
-                stored = file.get_tensor(name)
+                stored = _stored(path, file, name)
                 scale = name + SCALE_SUFFIX
                 value = _expanded(
-                    path, name, stored, file.get_tensor(scale) if scale in names else None
+                    path, name, stored, _stored(path, file, scale) if scale in names else None
                 )
                 for place in places:
                     try:
@@ -178,6 +182,16 @@ def _check_finite(path: Path, checks: list[tuple[str, Tensor]]) -> None:
             raise CheckpointError(f"{path.name}: tensor {name} holds values that are not finite")
 
 
+def _stored(path: Path, file: safe_open, name: str) -> Tensor:
+    # Asked of the header, since PyTorch does not know every type that a file may name.
+    kind = file.get_slice(name).get_dtype()
+    if kind not in _WEIGHT_TYPES:
+        raise CheckpointError(
+            f"{path.name}: tensor {name} has unusable type {kind}; convert it to F32, F16 or BF16"
+        )
+    return file.get_tensor(name)
+
+
 def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Tensor:
     if value.dtype == torch.int8:
         if scale is None:
@@ -193,8 +207,6 @@ def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Ten
             f"{path.name}: {name}{SCALE_SUFFIX} belongs to an int8 tensor, but {name} has type "
             f"{value.dtype}"
         )
-    if not value.dtype.is_floating_point:
-        raise CheckpointError(f"{path.name}: tensor {name} has unusable type {value.dtype}")
     return value
 
 
