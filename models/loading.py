@@ -1,7 +1,6 @@
 """Finds a model's files, builds the model and fills it."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -18,6 +17,7 @@ from ocrcli.models.checkpoint import (
     tensor_shapes,
     weights_metadata,
 )
+from ocrcli.models.json_file import read_json
 from ocrcli.models.layers.column_order import join_columns, use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
 from ocrcli.models.layers.mlp import MixtureOfExperts
@@ -76,9 +76,7 @@ def find_model(path: Path | None = None) -> ModelFiles:
     index = path / _INDEX
     if index.is_file():
         try:
-            shards = sorted(
-                set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-            )
+            shards = sorted(set(read_json(index)["weight_map"].values()))
             weights = tuple(path / shard for shard in shards)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise CheckpointError(f"{index}: not a shard index: {error}") from error

@@ -6,7 +6,6 @@ to its configuration class. Everything that shapes the network is therefore read
 aliases and defaults, and every sparse setting that nobody consumed is reported.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 from ocrcli.kernels.block_routing import RouterPolicy
 from ocrcli.kernels.page_rope import RopeSettings
+from ocrcli.models.json_file import read_json
 from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection
 from ocrcli.models.unlimited_ocr.decoder_config import DecoderConfig, read_decoder
 from ocrcli.models.unlimited_ocr.vision_config import VisionConfig, read_vision
@@ -151,15 +151,16 @@ class ModelConfig:
             weights: See `from_dict`.
 
         Raises:
-            ConfigError: The file is not a JSON object or a value cannot be used.
+            ConfigError: The file is not a JSON object or a value cannot be used; the message does
+                not name the file.
             OSError: The file cannot be read.
         """
         try:
-            raw = json.loads(path.read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path.name}: not valid JSON: {error}") from error
+            raw = read_json(path)
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
         if not isinstance(raw, dict):
-            raise ConfigError(f"{path.name}: expected a JSON object, got {type(raw).__name__}")
+            raise ConfigError(f"must hold a JSON object, got {type(raw).__name__}")
         return cls.from_dict(raw, weights)
 
     @classmethod
