@@ -68,6 +68,26 @@ def weights_metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
+def check_fetched(path: Path) -> None:
+    """Refuse a file that cannot be read, or that git has not fetched yet.
+
+    Args:
+        path: Any file of a model.
+
+    Raises:
+        CheckpointError: It is one of these.
+    """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_LFS_HEAD))
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from error
+    if head == _LFS_HEAD:
+        raise CheckpointError(
+            f"{path}: is a git-lfs pointer, not the file it stands for; run: git lfs pull"
+        )
+
+
 def tensor_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
     """Return the shape of every tensor in some files, read from their headers.
 
@@ -219,13 +239,7 @@ def _listed(what: str, names: list[str]) -> str:
 def _opened(path: Path) -> safe_open:
     if not path.is_file():
         raise CheckpointError(f"{path}: no such weights file")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(len(_LFS_HEAD))
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from error
-    if head == _LFS_HEAD:
-        raise CheckpointError(f"{path}: is a git-lfs pointer, not the weights; run: git lfs pull")
+    check_fetched(path)
     try:
         return safe_open(path, framework="pt")
     except (SafetensorError, OSError, ValueError) as error:

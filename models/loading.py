@@ -11,6 +11,7 @@ import torch
 from ocrcli.models.checkpoint import (
     CheckpointError,
     CheckpointFile,
+    check_fetched,
     describe,
     load_weights,
     mean_of,
@@ -64,7 +65,7 @@ def find_model(path: Path | None = None) -> ModelFiles:
             folder; None for the shipped small model.
 
     Raises:
-        CheckpointError: A file is missing.
+        CheckpointError: A file is missing, or stands for another that git has not fetched.
     """
     if path is None:
         folder = Path(str(resources.files("ocrcli.models.small")))
@@ -75,6 +76,7 @@ def find_model(path: Path | None = None) -> ModelFiles:
         raise CheckpointError(f"{path}: no such model folder or weights file")
     index = path / _INDEX
     if index.is_file():
+        check_fetched(index)
         try:
             shards = sorted(set(read_json(index)["weight_map"].values()))
             weights = tuple(path / shard for shard in shards)
@@ -91,6 +93,7 @@ def _complete(name: str, folder: Path, weights: tuple[Path, ...]) -> ModelFiles:
     for file in (files.config, files.tokenizer, *weights):
         if not file.is_file():
             raise CheckpointError(f"{file}: no such file; a model needs it")
+        check_fetched(file)
     return files
 
 

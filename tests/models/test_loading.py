@@ -141,6 +141,20 @@ def test_missing_file_of_a_model_is_named(folder, name):
         load_model(folder)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "tokenizer.json", "model.safetensors.index.json", "a.safetensors"],
+)
+def test_pointer_of_git_lfs_is_recognised_whatever_it_stands_for(folder, name):
+    write_shards(folder, random_weights())
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+    (folder / name).write_text(pointer)
+    with pytest.raises(CheckpointError) as caught:
+        load_model(folder)
+    assert str(caught.value).startswith(f"{folder / name}: is a git-lfs pointer")
+    assert str(caught.value).endswith("run: git lfs pull")
+
+
 def test_missing_folder_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="nowhere: no such model folder or weights file"):
         load_model(tmp_path / "nowhere")
