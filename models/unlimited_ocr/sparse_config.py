@@ -1,0 +1,160 @@
+"""Configuration of DASH attention: its settings, and how they are read from a file.
+
+Nobody outside has seen where the published `config.json` keeps these settings, so they are looked
+for in every object that may hold them, and those that nobody asked for are reported.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ocrcli.kernels.block_routing import RouterPolicy
+from ocrcli.kernels.page_rope import RopeSettings
+from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection
+
+_PER_LAYER = "sparse_per_layer"
+
+
+@dataclass(frozen=True)
+class SparseConfig:
+    """DASH settings: block geometry, rotary settings of both branches and the router's policy.
+
+    Attributes:
+        block_size: Tokens in a routed block, also in a block of the paged cache.
+        local_blocks: Length of the local window in blocks.
+        router_dim: Width of router queries, keys and summaries.
+        router_norm_offset: 1.0 for Gemma-style norms (scale by 1 + w), 0.0 for plain ones.
+        router_norm_last: Whether router vectors are normalised after the rotation, not before.
+        page_isolated: Whether pages start on block borders and never read across a `<PAGE>`.
+        main_rope: Rotary settings of queries and keys.
+        router_rope: Rotary settings of router queries and keys.
+        policy: How blocks are chosen and weighed.
+    """
+
+    block_size: int = 32
+    local_blocks: int = 4
+    router_dim: int = 128
+    router_norm_offset: float = 1.0
+    router_norm_last: bool = False
+    page_isolated: bool = False
+    main_rope: RopeSettings = field(default_factory=RopeSettings)
+    router_rope: RopeSettings = field(default_factory=RopeSettings)
+    policy: RouterPolicy = field(default_factory=RouterPolicy)
+
+    @property
+    def local_tokens(self) -> int:
+        """Length of the local window in tokens, the query itself included."""
+        return self.block_size * self.local_blocks
+
+
+@dataclass(frozen=True)
+class WeightFacts:
+    """What a look at the weights says about the structure.
+
+    Attributes:
+        router_dim: Width of the routers, 0 if the weights hold none.
+        router_norm_mean: Mean of the weights of all router norms.
+    """
+
+    router_dim: int = 0
+    router_norm_mean: float = 0.0
+
+
+def sparse_values(places: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sparse settings by name, wherever they lie.
+
+    Args:
+        places: The objects that may repeat or hold the decoder's keys.
+    """
+    found: dict[str, Any] = {}
+    for place in places:
+        for key, value in place.items():
+            holder = any(word in key for word in ("sparse", "dash", "router"))
+            if isinstance(value, dict) and holder and key != _PER_LAYER:
+                found.update(value)
+            elif key.startswith(("sparse_", "dash_")):
+                found[key] = value
+    return found
+
+
+def read_sparse(values: ConfigSection, weights: WeightFacts) -> SparseConfig:
+    """Return the configuration in the sparse settings of a `config.json`.
+
+    Args:
+        values: The settings, as `sparse_values` found them.
+        weights: What the weights say where the file is silent.
+
+    Raises:
+        ConfigError: A value has the wrong type or contradicts another.
+    """
+    base = SparseConfig()
+    # Gemma-style weights scatter around 0, plain ones around 1.
+    offset = 0.0 if weights.router_norm_mean > 0.5 else base.router_norm_offset
+    # Read elsewhere, or a matter of speed in the engine that wrote the file.
+    for name in ("image_token_id", "page_token_id", "dash_query_chunk"):
+        values.get(name, 0, minimum=0)
+    block_size = values.get("sparse_block_size", base.block_size)
+    isolated = values.get("sparse_page_isolated", base.page_isolated)
+    try:
+        return SparseConfig(
+            block_size=block_size,
+            local_blocks=values.get("sparse_local_block", base.local_blocks),
+            router_dim=values.get(
+                ("sparse_router_dim", "sparse_index_dim"), weights.router_dim or base.router_dim
+            ),
+            router_norm_offset=values.get("sparse_router_norm_offset", offset),
+            router_norm_last=values.get("sparse_router_norm_last", base.router_norm_last),
+            page_isolated=isolated,
+            main_rope=_rope(values, "sparse_main_rope_tok_freq_mode"),
+            router_rope=_rope(values, "sparse_rope_tok_freq_mode"),
+            policy=_policy(values, block_size, isolated),
+        )
+    except ConfigError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"sparse settings: {error}") from error
+
+
+def _rope(values: ConfigSection, mode_key: str) -> RopeSettings:
+    # The published code knows one special word; anything else means the default.
+    truncate = values.get(mode_key, "stretch") == "truncate"
+    mode: Literal["stretch", "truncate"] = "truncate" if truncate else "stretch"
+    return RopeSettings(
+        page_pairs=values.get("sparse_rope_page_pairs", 1, minimum=0),
+        token_theta=values.get("sparse_rope_tok_theta", 10000.0),
+        page_theta=values.get("sparse_rope_page_theta", 256.0),
+        token_frequency=mode,
+        page_modulus=values.get("sparse_rope_page_mod", 0, minimum=0),
+    )
+
+
+def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPolicy:
+    base = RouterPolicy()
+    topk_names = ("sparse_topk_blocks", "sparse_topk_block", "sparse_topk")
+    fallback: Literal["all_remote", "local_only"] = "local_only" if isolated else base.fallback
+    return RouterPolicy(
+        alpha=values.get("sparse_entmax_alpha", base.alpha),
+        topn=values.get(("sparse_entmax_topn", "sparse_topn"), base.topn),
+        topk=values.get(topk_names, base.topk),
+        bias_mode=values.get("sparse_bias_mode", base.bias_mode),
+        bias_sigma=values.get("sparse_bias_sigma", base.bias_sigma),
+        bias_floor=values.get("sparse_bias_floor", base.bias_floor),
+        scale=values.get("sparse_router_scale", base.scale),
+        candidate_scope=values.get("sparse_candidate_scope", base.candidate_scope),
+        page_gate=values.get("sparse_page_gate", base.page_gate),
+        renormalise=values.get("sparse_renormalise", base.renormalise),
+        fallback=values.get("sparse_fallback", fallback),
+        block_size=block_size,
+        per_layer=_per_layer(values.section(_PER_LAYER)),
+    )
+
+
+def _per_layer(layers: ConfigSection) -> dict[int, dict[str, Any]]:
+    changes = {}
+    for key in layers.values:
+        if not key.isdecimal():
+            raise ConfigError(
+                f'config key {_PER_LAYER} must have layer numbers as keys, got "{key}"'
+            )
+        changes[int(key)] = layers.section(key).values
+    return changes
