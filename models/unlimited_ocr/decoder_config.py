@@ -71,7 +71,7 @@ def read_decoder(text: ConfigSection) -> DecoderConfig:
         first_dense_layers=dense,
         normalise_expert_weights=text.get("norm_topk_prob", base.normalise_expert_weights),
         routed_scaling=text.get("routed_scaling_factor", base.routed_scaling),
-        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps),
+        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps, is_positive=True),
         vocab_size=text.get("vocab_size", base.vocab_size),
         tie_word_embeddings=text.get("tie_word_embeddings", base.tie_word_embeddings),
     )

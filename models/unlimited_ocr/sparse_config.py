@@ -121,8 +121,8 @@ def _rope(values: ConfigSection, mode_key: str) -> RopeSettings:
     mode: Literal["stretch", "truncate"] = "truncate" if truncate else "stretch"
     return RopeSettings(
         page_pairs=values.get("sparse_rope_page_pairs", 1, minimum=0),
-        token_theta=values.get("sparse_rope_tok_theta", 10000.0),
-        page_theta=values.get("sparse_rope_page_theta", 256.0),
+        token_theta=values.get("sparse_rope_tok_theta", 10000.0, is_positive=True),
+        page_theta=values.get("sparse_rope_page_theta", 256.0, is_positive=True),
         token_frequency=mode,
         page_modulus=values.get("sparse_rope_page_mod", 0, minimum=0),
     )
@@ -137,9 +137,9 @@ def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPol
         topn=values.get(("sparse_entmax_topn", "sparse_topn"), base.topn),
         topk=values.get(topk_names, base.topk),
         bias_mode=values.get("sparse_bias_mode", base.bias_mode),
-        bias_sigma=values.get("sparse_bias_sigma", base.bias_sigma),
+        bias_sigma=values.get("sparse_bias_sigma", base.bias_sigma, is_positive=True),
         bias_floor=values.get("sparse_bias_floor", base.bias_floor),
-        scale=values.get("sparse_router_scale", base.scale),
+        scale=values.get("sparse_router_scale", base.scale, is_positive=True),
         candidate_scope=values.get("sparse_candidate_scope", base.candidate_scope),
         page_gate=values.get("sparse_page_gate", base.page_gate),
         renormalise=values.get("sparse_renormalise", base.renormalise),
@@ -150,11 +150,16 @@ def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPol
 
 
 def _per_layer(layers: ConfigSection) -> dict[int, dict[str, Any]]:
-    changes = {}
+    base, changes = RouterPolicy(), {}
     for key in layers.values:
         if not key.isdecimal():
             raise ConfigError(
                 f'config key {_PER_LAYER} must have layer numbers as keys, got "{key}"'
             )
-        changes[int(key)] = layers.section(key).values
+        layer = layers.section(key)
+        changes[int(key)] = {
+            name: layer.get(name, getattr(base, name)) if name in vars(base) else value
+            for name, value in layer.values.items()
+            if value is not None
+        }
     return changes

@@ -4,6 +4,8 @@ import pytest
 
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
 
+INF, NAN = float("inf"), float("nan")
+
 
 @pytest.mark.parametrize(
     ("path", "value", "named"),
@@ -52,7 +54,8 @@ from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
         ("sparse_router_dim", 63, "sparse_router_dim must be even"),
         ("sparse_rope_page_pairs", 80, "at least twice sparse_rope_page_pairs (80), got 128"),
         ("sparse_rope_tok_theta", "big", "sparse_rope_tok_theta must be of type float"),
-        ("sparse_rope_tok_theta", -1.0, "token_theta"),
+        ("sparse_rope_tok_theta", -1.0, "sparse_rope_tok_theta must be a finite number above 0"),
+        ("sparse_rope_page_theta", 0, "sparse_rope_page_theta must be a finite number above 0"),
         ("sparse_main_rope_tok_freq_mode", 1, "sparse_main_rope_tok_freq_mode must be of type str"),
         ("sparse_page_isolated", "yes", "sparse_page_isolated must be of type bool"),
         ("sparse_bias_mode", "x", "bias_mode must be one of"),
@@ -62,7 +65,35 @@ from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
         ("sparse_per_layer", {"a": {}}, 'layer numbers as keys, got "a"'),
         ("sparse_per_layer", {"1": 5}, "sparse_per_layer.1 must be a JSON object"),
         ("sparse_per_layer", {"1": {"tpk": 5}}, "tpk"),
-        ("sparse_per_layer", {"1": {"topk": "5"}}, "sparse settings"),
+        ("sparse_per_layer", {"1": {"topk": "5"}}, "sparse_per_layer.1.topk must be of type int"),
+        ("sparse_per_layer", {"1": {"topk": 17}}, "topk must lie in 1..topn"),
+        ("sparse_per_layer", {"1": {"scale": NAN}}, "sparse_per_layer.1.scale must be a finite"),
+        (
+            "sparse_router_scale",
+            NAN,
+            "sparse_router_scale must be a finite number above 0, got nan",
+        ),
+        ("sparse_bias_sigma", -INF, "sparse_bias_sigma must be a finite number above 0, got -inf"),
+        (
+            "sparse_router_norm_offset",
+            INF,
+            "sparse_router_norm_offset must be a finite number, got",
+        ),
+        ("routed_scaling_factor", NAN, "routed_scaling_factor must be a finite number, got nan"),
+        (
+            "routed_scaling_factor",
+            10**400,
+            "routed_scaling_factor must be a finite number, got 1000",
+        ),
+        ("rms_norm_eps", INF, "rms_norm_eps must be a finite number above 0, got inf"),
+        ("rms_norm_eps", 0, "rms_norm_eps must be a finite number above 0, got 0"),
+        ("rms_norm_eps", -1e-6, "rms_norm_eps must be a finite number above 0, got -1e-06"),
+        pytest.param(
+            "hidden_size",
+            10**400,
+            "hidden_size must be at most 2147483647, got 1000",
+            id="hidden_size-huge",
+        ),
     ],
 )
 def test_unusable_values_are_reported_by_key(kit, path, value, named):
@@ -71,6 +102,21 @@ def test_unusable_values_are_reported_by_key(kit, path, value, named):
         raw["language_config"][path] = value
     with pytest.raises(ConfigError, match=re.escape(named)):
         ModelConfig.from_dict(raw)
+
+
+@pytest.mark.parametrize("theta", [0, -1.0, NAN, INF])
+@pytest.mark.parametrize("path", ["rope_theta", "rope_parameters/rope_theta"])
+def test_base_of_frequencies_of_the_first_generation_is_a_number(kit, path, theta):
+    raw = kit.changed({"sliding_window": 128}, path, theta)
+    name = path.replace("/", ".")
+    with pytest.raises(ConfigError, match=f"key {name} must be a finite number above 0, got"):
+        ModelConfig.from_dict(raw)
+
+
+def test_long_values_are_shortened():
+    with pytest.raises(ConfigError) as caught:
+        ModelConfig.from_dict({"hidden_size": [["x" * 1000] * 1000] * 1000})
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(
