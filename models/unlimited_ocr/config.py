@@ -139,7 +139,7 @@ class ModelConfig:
         section = ConfigSection(settings)
         decoder = read_decoder(ConfigSection(language))
         vision = read_vision(ConfigSection(raw.get("vision_config"), "vision_config"))
-        sparse = read_sparse(section, weights or WeightFacts())
+        sparse = read_sparse(section, weights or WeightFacts(), decoder.num_layers)
         ids = {**_present(settings), **language}
         for name, dim in (
             ("head_dim", decoder.head_dim),
@@ -180,8 +180,7 @@ def _first_generation(
     window = text.get(("sliding_window", "sliding_window_size"), 128)
     # The ring of generated keys is cut into cache blocks, so the block must divide the window.
     block_size = math.gcd(window, SparseConfig.block_size)
-    nested = ConfigSection(language.get("rope_parameters"), "rope_parameters")
-    nested.choice("rope_type", "default", ("default",))
+    nested = text.section("rope_parameters")
     theta = nested.get("rope_theta", 10000.0, is_positive=True)
     theta = text.get("rope_theta", theta, is_positive=True)
     rope = RopeSettings(page_pairs=0, token_theta=theta)
@@ -211,11 +210,7 @@ def _nested(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _language_values(raw: Mapping[str, Any]) -> dict[str, Any]:
-    merged = {
-        key: value
-        for key, value in _present(raw).items()
-        if not isinstance(value, dict) or key == "rope_parameters"
-    }
+    merged = _present(raw)
     for nested in _nested(raw):
         merged.update(_present(nested))
     return merged

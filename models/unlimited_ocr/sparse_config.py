@@ -13,6 +13,39 @@ from ocrcli.kernels.page_rope import RopeSettings
 from ocrcli.models.unlimited_ocr.config_section import ConfigError, ConfigSection
 
 _PER_LAYER = "sparse_per_layer"
+_ROUTER_DIM = ("sparse_router_dim", "sparse_index_dim")
+_TOPK = ("sparse_topk_blocks", "sparse_topk_block", "sparse_topk")
+_TOPN = ("sparse_entmax_topn", "sparse_topn")
+# An object under one of these names is a mistake; under other names it may hold the settings.
+_NAMES = frozenset(
+    (
+        *_ROUTER_DIM,
+        *_TOPK,
+        *_TOPN,
+        _PER_LAYER,
+        "dash_query_chunk",
+        "sparse_bias_floor",
+        "sparse_bias_mode",
+        "sparse_bias_sigma",
+        "sparse_block_size",
+        "sparse_candidate_scope",
+        "sparse_entmax_alpha",
+        "sparse_fallback",
+        "sparse_local_block",
+        "sparse_main_rope_tok_freq_mode",
+        "sparse_page_gate",
+        "sparse_page_isolated",
+        "sparse_renormalise",
+        "sparse_rope_page_mod",
+        "sparse_rope_page_pairs",
+        "sparse_rope_page_theta",
+        "sparse_rope_tok_freq_mode",
+        "sparse_rope_tok_theta",
+        "sparse_router_norm_last",
+        "sparse_router_norm_offset",
+        "sparse_router_scale",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -69,20 +102,21 @@ def sparse_values(places: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for place in places:
         for key, value in place.items():
-            holder = any(word in key for word in ("sparse", "dash", "router"))
-            if isinstance(value, dict) and holder and key != _PER_LAYER:
+            may_hold = any(word in key for word in ("sparse", "dash", "router"))
+            if isinstance(value, dict) and may_hold and key not in _NAMES:
                 found.update(value)
             elif key.startswith(("sparse_", "dash_")):
                 found[key] = value
     return found
 
 
-def read_sparse(values: ConfigSection, weights: WeightFacts) -> SparseConfig:
+def read_sparse(values: ConfigSection, weights: WeightFacts, num_layers: int) -> SparseConfig:
     """Return the configuration in the sparse settings of a `config.json`.
 
     Args:
         values: The settings, as `sparse_values` found them.
         weights: What the weights say where the file is silent.
+        num_layers: Layers of the decoder.
 
     Raises:
         ConfigError: A value has the wrong type or contradicts another.
@@ -99,15 +133,13 @@ def read_sparse(values: ConfigSection, weights: WeightFacts) -> SparseConfig:
         return SparseConfig(
             block_size=block_size,
             local_blocks=values.get("sparse_local_block", base.local_blocks),
-            router_dim=values.get(
-                ("sparse_router_dim", "sparse_index_dim"), weights.router_dim or base.router_dim
-            ),
+            router_dim=values.get(_ROUTER_DIM, weights.router_dim or base.router_dim),
             router_norm_offset=values.get("sparse_router_norm_offset", offset),
             router_norm_last=values.get("sparse_router_norm_last", base.router_norm_last),
             page_isolated=isolated,
             main_rope=_rope(values, "sparse_main_rope_tok_freq_mode"),
             router_rope=_rope(values, "sparse_rope_tok_freq_mode"),
-            policy=_policy(values, block_size, isolated),
+            policy=_policy(values, block_size, isolated, num_layers),
         )
     except ConfigError:
         raise
@@ -128,14 +160,15 @@ def _rope(values: ConfigSection, mode_key: str) -> RopeSettings:
     )
 
 
-def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPolicy:
+def _policy(
+    values: ConfigSection, block_size: int, isolated: bool, num_layers: int
+) -> RouterPolicy:
     base = RouterPolicy()
-    topk_names = ("sparse_topk_blocks", "sparse_topk_block", "sparse_topk")
     fallback: Literal["all_remote", "local_only"] = "local_only" if isolated else base.fallback
     return RouterPolicy(
         alpha=values.get("sparse_entmax_alpha", base.alpha),
-        topn=values.get(("sparse_entmax_topn", "sparse_topn"), base.topn),
-        topk=values.get(topk_names, base.topk),
+        topn=values.get(_TOPN, base.topn),
+        topk=values.get(_TOPK, base.topk),
         bias_mode=values.get("sparse_bias_mode", base.bias_mode),
         bias_sigma=values.get("sparse_bias_sigma", base.bias_sigma, is_positive=True),
         bias_floor=values.get("sparse_bias_floor", base.bias_floor),
@@ -145,16 +178,21 @@ def _policy(values: ConfigSection, block_size: int, isolated: bool) -> RouterPol
         renormalise=values.get("sparse_renormalise", base.renormalise),
         fallback=values.get("sparse_fallback", fallback),
         block_size=block_size,
-        per_layer=_per_layer(values.section(_PER_LAYER)),
+        per_layer=_per_layer(values.section(_PER_LAYER), num_layers),
     )
 
 
-def _per_layer(layers: ConfigSection) -> dict[int, dict[str, Any]]:
+def _per_layer(layers: ConfigSection, num_layers: int) -> dict[int, dict[str, Any]]:
     base, changes = RouterPolicy(), {}
     for key in layers.values:
         if not key.isdecimal():
             raise ConfigError(
                 f'config key {_PER_LAYER} must have layer numbers as keys, got "{key}"'
+            )
+        if int(key) >= num_layers:
+            raise ConfigError(
+                f"config key {_PER_LAYER} must have layers below num_hidden_layers ({num_layers}) "
+                f'as keys, got "{key}"'
             )
         layer = layers.section(key)
         changes[int(key)] = {

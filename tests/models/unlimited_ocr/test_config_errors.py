@@ -3,6 +3,7 @@ import re
 import pytest
 
 from ocrcli.models.unlimited_ocr.config import ConfigError, ModelConfig
+from ocrcli.open_settings import OPEN_SETTINGS
 
 INF, NAN = float("inf"), float("nan")
 
@@ -25,6 +26,9 @@ INF, NAN = float("inf"), float("nan")
         ("hidden_act", "gelu", 'hidden_act must be silu, got "gelu"'),
         ("scoring_func", "sigmoid", 'scoring_func must be softmax, got "sigmoid"'),
         ("page_token_id", "<PAGE>", "page_token_id must be of type int"),
+        ("page_token_id", {}, "page_token_id must be of type int, got {}"),
+        ("rms_norm_eps", {}, "rms_norm_eps must be of type float, got {}"),
+        ("hidden_size", {"a": 1}, "hidden_size must be of type int, got {'a': 1}"),
         ("eos_token_id", -1, "eos_token_id must be at least 0"),
         ("language_config", "x", "language_config must be a JSON object"),
         ("vision_config", [1], "vision_config must be a JSON object"),
@@ -63,6 +67,7 @@ INF, NAN = float("inf"), float("nan")
         ("sparse_entmax_alpha", 2.0, "alpha must be one of"),
         ("sparse_per_layer", [1], "sparse_per_layer must be a JSON object"),
         ("sparse_per_layer", {"a": {}}, 'layer numbers as keys, got "a"'),
+        ("sparse_per_layer", {"12": {}}, 'below num_hidden_layers (12) as keys, got "12"'),
         ("sparse_per_layer", {"1": 5}, "sparse_per_layer.1 must be a JSON object"),
         ("sparse_per_layer", {"1": {"tpk": 5}}, "tpk"),
         ("sparse_per_layer", {"1": {"topk": "5"}}, "sparse_per_layer.1.topk must be of type int"),
@@ -102,6 +107,28 @@ def test_unusable_values_are_reported_by_key(kit, path, value, named):
         raw["language_config"][path] = value
     with pytest.raises(ConfigError, match=re.escape(named)):
         ModelConfig.from_dict(raw)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dash_query_chunk",
+        "sparse_block_size",
+        "sparse_local_block",
+        "sparse_page_isolated",
+        "sparse_router_norm_last",
+        "sparse_topk",
+        "sparse_topk_block",
+        "sparse_topn",
+        "sparse_router_dim",
+        "sparse_index_dim",
+        *(setting.key for setting in OPEN_SETTINGS if setting.key.startswith("sparse_")),
+    ],
+)
+def test_object_in_place_of_a_setting_is_reported(name):
+    value = {"x": 1} if name == "sparse_per_layer" else {}
+    with pytest.raises(ConfigError, match=f"config key {name}|{name} must"):
+        ModelConfig.from_dict({name: value})
 
 
 @pytest.mark.parametrize("theta", [0, -1.0, NAN, INF])
