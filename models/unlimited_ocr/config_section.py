@@ -95,6 +95,21 @@ class ConfigSection:
             )
         return value
 
+    def words(self, name: str, choices: tuple[str, ...]) -> list[str] | None:
+        """Return the list of words under `name`, each one of `choices`; None without it.
+
+        Raises:
+            ConfigError: The value is no list, or holds something else.
+        """
+        self._used.add(name)
+        value = self.values.get(name)
+        if value is None or (isinstance(value, list) and all(each in choices for each in value)):
+            return value
+        raise ConfigError(
+            f"config key {self._full(name)} must be a list of {' or '.join(choices)}, "
+            f"got {_shown(value)}"
+        )
+
     def unused(self) -> list[str]:
         """Return the keys nobody asked for, sorted."""
         return sorted(set(self.values) - self._used)

@@ -25,6 +25,15 @@ INF, NAN = float("inf"), float("nan")
         ("rms_norm_eps", "1e-6", "rms_norm_eps must be of type float"),
         ("hidden_act", "gelu", 'hidden_act must be silu, got "gelu"'),
         ("scoring_func", "sigmoid", 'scoring_func must be softmax, got "sigmoid"'),
+        ("mlp_layer_types", 5, "mlp_layer_types must be a list of dense or sparse, got 5"),
+        ("mlp_layer_types", {}, "mlp_layer_types must be a list of dense or sparse, got {}"),
+        ("mlp_layer_types", ["dense", 1], "must be a list of dense or sparse, got ['dense', 1]"),
+        ("mlp_layer_types", [["dense"]], "must be a list of dense or sparse, got [['dense']]"),
+        (
+            "mlp_layer_types",
+            ["dense"] * 11,
+            "one entry per layer (num_hidden_layers is 12), got 11",
+        ),
         ("page_token_id", "<PAGE>", "page_token_id must be of type int"),
         ("page_token_id", {}, "page_token_id must be of type int, got {}"),
         ("rms_norm_eps", {}, "rms_norm_eps must be of type float, got {}"),
@@ -129,6 +138,26 @@ def test_object_in_place_of_a_setting_is_reported(name):
     value = {"x": 1} if name == "sparse_per_layer" else {}
     with pytest.raises(ConfigError, match=f"config key {name}|{name} must"):
         ModelConfig.from_dict({name: value})
+
+
+@pytest.mark.parametrize("generation", [{"sliding_window": 128}, {"sparse_topk": 8}])
+@pytest.mark.parametrize("place", ["", "language_config/", "text_config/"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rope_parameters", {"rope_type": "yarn"}),
+        ("rope_parameters", {"type": "linear"}),
+        ("rope_scaling", {"type": "yarn"}),
+        ("rope_scaling", {"rope_type": "dynamic", "factor": 2.0}),
+        ("rope_scaling", {"factor": 2.0}),
+    ],
+)
+def test_scaled_frequencies_are_refused(kit, generation, place, key, value):
+    raw = kit.changed(generation, place + key, value)
+    with pytest.raises(ConfigError, match=rf"config key {key}\.(rope_)?type must be default, got"):
+        ModelConfig.from_dict(raw)
+    for harmless in (None, {}, {"rope_type": "default"}, {"type": "default"}):
+        ModelConfig.from_dict(kit.changed(generation, place + key, harmless))
 
 
 @pytest.mark.parametrize("theta", [0, -1.0, NAN, INF])
