@@ -58,6 +58,8 @@ INF, NAN = float("inf"), float("nan")
         ("vision_config/fusion", 3, "fusion must be of type str"),
         ("vision_config/fusion", "x", "fusion must be concat or encoder"),
         ("vision_config/position_layout", "factored", "class_token must be false"),
+        ("vision_config/tile_size", 1, "vision_config.tile_size must be a multiple of 64"),
+        ("vision_config/tile_size", 650, "vision_config.tile_size must be a multiple of 64"),
         ("projector_config", 3, "projector_config must be a JSON object"),
         ("projector_config/n_embed", 384, "projector_config.n_embed is 384 but hidden_size is"),
         ("projector_config/input_dim", 1024, "projector_config.input_dim is 1024 but"),
