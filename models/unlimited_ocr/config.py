@@ -150,6 +150,12 @@ class ModelConfig:
                     f"{name} must be even and at least twice sparse_rope_page_pairs "
                     f"({sparse.main_rope.page_pairs}), got {dim}"
                 )
+        if sparse.page_isolated and vision.image_channels != 1:
+            # Its pages are read as they are, without the views that colour models are given.
+            raise ConfigError(
+                "config key sparse_page_isolated must be false unless "
+                f"vision_config.image_channels is 1, got true and {vision.image_channels}"
+            )
         _check_projector(
             ConfigSection(raw.get("projector_config"), "projector_config"), vision, decoder
         )

@@ -73,6 +73,7 @@ INF, NAN = float("inf"), float("nan")
         ("sparse_rope_page_theta", 0, "sparse_rope_page_theta must be a finite number above 0"),
         ("sparse_main_rope_tok_freq_mode", 1, "sparse_main_rope_tok_freq_mode must be of type str"),
         ("sparse_page_isolated", "yes", "sparse_page_isolated must be of type bool"),
+        ("sparse_page_isolated", True, "unless vision_config.image_channels is 1, got true and 3"),
         ("sparse_bias_mode", "x", "bias_mode must be one of"),
         ("sparse_topk", 17, "topk must lie in 1..topn"),
         ("sparse_entmax_alpha", 2.0, "alpha must be one of"),
