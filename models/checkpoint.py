@@ -19,6 +19,8 @@ _LFS_HEAD = b"version https://git-lfs"
 _UNUSED = ("model.vision_model.embeddings.patch_embedding.weight",)
 # Re-exported files may list buffers such as position ids, which hold no weights.
 _BUFFER_TYPES = ("I64", "I32", "BOOL")
+# Floats of 8 bits and less are left out: without the scales they were made with they mean nothing.
+_WEIGHT_TYPES = ("F64", "F32", "F16", "BF16", "I8")
 
 
 class CheckpointError(Exception):
@@ -66,6 +68,26 @@ def weights_metadata(path: Path) -> dict[str, str]:
         return dict(file.metadata() or {})
 
 
+def check_fetched(path: Path) -> None:
+    """Refuse a file that cannot be read, or that git has not fetched yet.
+
+    Args:
+        path: Any file of a model.
+
+    Raises:
+        CheckpointError: It is one of these.
+    """
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_LFS_HEAD))
+    except OSError as error:
+        raise CheckpointError(f"{path}: cannot be read: {error}") from error
+    if head == _LFS_HEAD:
+        raise CheckpointError(
+            f"{path}: is a git-lfs pointer, not the file it stands for; run: git lfs pull"
+        )
+
+
 def tensor_shapes(paths: Iterable[Path]) -> dict[str, tuple[int, ...]]:
     """Return the shape of every tensor in some files, read from their headers.
 
@@ -84,12 +106,13 @@ def mean_of(paths: Iterable[Path], names: Iterable[str]) -> float:
     """Return the mean of all values of some small tensors, 0 without any.
 
     Raises:
-        CheckpointError: A file is missing or damaged.
+        CheckpointError: A file is missing or damaged, or a tensor is of an unusable type.
     """
     wanted, values = set(names), []
     for path in paths:
         with _opened(path) as file:
-            values += [file.get_tensor(name).float() for name in wanted & set(file.keys())]
+            found = sorted(wanted & set(file.keys()))
+            values += [_stored(path, file, name).float() for name in found]
     return float(torch.cat([value.flatten() for value in values]).mean()) if values else 0.0
 
 
@@ -119,7 +142,8 @@ def load_weights(
         The entries of `optional` that were left out; their parameters hold nothing.
 
     Raises:
-        CheckpointError: A file is missing or damaged, a tensor is missing, unknown or misshapen.
+        CheckpointError: A file is missing or damaged, a tensor is missing, unknown, misshapen or of
+            an unusable type.
     """
     paths = list(paths)
     filling = Filling(model, dtype)
@@ -141,10 +165,10 @@ def load_weights(
                 if name in seen:
                     raise CheckpointError(f"{path.name}: tensor {name} is in two files")
                 seen.add(name)
-                stored = file.get_tensor(name)
+                stored = _stored(path, file, name)
                 scale = name + SCALE_SUFFIX
                 value = _expanded(
-                    path, name, stored, file.get_tensor(scale) if scale in names else None
+                    path, name, stored, _stored(path, file, scale) if scale in names else None
                 )
                 for place in places:
                     try:
@@ -178,6 +202,16 @@ def _check_finite(path: Path, checks: list[tuple[str, Tensor]]) -> None:
             raise CheckpointError(f"{path.name}: tensor {name} holds values that are not finite")
 
 
+def _stored(path: Path, file: safe_open, name: str) -> Tensor:
+    # Asked of the header, since PyTorch does not know every type that a file may name.
+    kind = file.get_slice(name).get_dtype()
+    if kind not in _WEIGHT_TYPES:
+        raise CheckpointError(
+            f"{path.name}: tensor {name} has unusable type {kind}; convert it to F32, F16 or BF16"
+        )
+    return file.get_tensor(name)
+
+
 def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Tensor:
     if value.dtype == torch.int8:
         if scale is None:
@@ -185,7 +219,7 @@ def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Ten
         if scale.shape != value.shape[:1]:
             raise CheckpointError(
                 f"{path.name}: {name}{SCALE_SUFFIX} must hold one value per row of {name} "
-                f"({value.shape[0]}), got shape {tuple(scale.shape)}"
+                f"({value.shape[:1].numel()}), got shape {tuple(scale.shape)}"
             )
         return value.float() * scale.float().view(-1, *[1] * (value.dim() - 1))
     if scale is not None:
@@ -193,8 +227,6 @@ def _expanded(path: Path, name: str, value: Tensor, scale: Tensor | None) -> Ten
             f"{path.name}: {name}{SCALE_SUFFIX} belongs to an int8 tensor, but {name} has type "
             f"{value.dtype}"
         )
-    if not value.dtype.is_floating_point:
-        raise CheckpointError(f"{path.name}: tensor {name} has unusable type {value.dtype}")
     return value
 
 
@@ -207,13 +239,7 @@ def _listed(what: str, names: list[str]) -> str:
 def _opened(path: Path) -> safe_open:
     if not path.is_file():
         raise CheckpointError(f"{path}: no such weights file")
-    try:
-        with path.open("rb") as stream:
-            head = stream.read(len(_LFS_HEAD))
-    except OSError as error:
-        raise CheckpointError(f"{path}: cannot be read: {error}") from error
-    if head == _LFS_HEAD:
-        raise CheckpointError(f"{path}: is a git-lfs pointer, not the weights; run: git lfs pull")
+    check_fetched(path)
     try:
         return safe_open(path, framework="pt")
     except (SafetensorError, OSError, ValueError) as error:

@@ -42,11 +42,14 @@ class Filling:
         self.wanted = {
             name: param for name, param in model.named_parameters() if id(param) not in own
         }
-        self._rows_left = {name: param.shape[0] for name, param in self.wanted.items()}
+        self._filled: dict[str, set[int]] = {name: set() for name in self.wanted}
+        self._num_parts = dict.fromkeys(self.wanted, 1)
 
     def missing(self) -> list[str]:
         """Return the parameters that are not filled, or only in part."""
-        return sorted(name for name, left in self._rows_left.items() if left > 0)
+        return sorted(
+            name for name, parts in self._filled.items() if len(parts) < self._num_parts[name]
+        )
 
     def put(self, place: Placement, value: Tensor) -> Tensor:
         """Convert a piece and write it to its place.
@@ -60,27 +63,28 @@ class Filling:
             waiting for each copy to a GPU, so callers ask for many at once.
 
         Raises:
-            ValueError: The shape is wrong; the message completes a sentence that begins with the
-                tensor's name.
+            ValueError: The shape is wrong, or the place is filled already; the message completes a
+                sentence that begins with the tensor's name.
         """
         param = self.wanted[place.target]
         if param.dim() == 1 and value.dim() == 2 and value.shape[0] == 1:
             value = value[0]
-        rows = value.shape[0] if value.dim() else 0
-        fits = value.shape[1:] == param.shape[1:] and place.row + rows <= param.shape[0]
-        if not fits or (place.is_whole and value.shape != param.shape):
+        rows = param.shape[0] // place.num_parts
+        if value.shape != (wanted := (rows, *param.shape[1:])):
             raise ValueError(
-                f"must have shape {tuple(param.shape)} by the configuration, got "
-                f"{tuple(value.shape)}"
+                f"must have shape {wanted} by the configuration, got {tuple(value.shape)}"
             )
+        if place.part in self._filled[place.target]:
+            raise ValueError(f"holds what another tensor has put into {place.target}; remove one")
         if param.dtype not in (self._dtype, torch.int8):
             param.data = torch.empty_like(param, dtype=self._dtype)
         finite = torch.ones((), dtype=torch.bool, device=param.device)
-        step = max(1, _ROWS_AT_ONCE // max(value[0].numel(), 1))
+        step = max(1, _ROWS_AT_ONCE // max(value[:1].numel(), 1))
         for start in range(0, rows, step):
             part = value[start : start + step]
-            finite = finite & self._write(place.target, place.row + start, part)
-        self._rows_left[place.target] -= rows
+            finite = finite & self._write(place.target, place.part * rows + start, part)
+        self._filled[place.target].add(place.part)
+        self._num_parts[place.target] = place.num_parts
         return finite
 
     def _write(self, name: str, row: int, part: Tensor) -> Tensor:

@@ -1,7 +1,6 @@
 """Finds a model's files, builds the model and fills it."""
 
 import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -12,12 +11,14 @@ import torch
 from ocrcli.models.checkpoint import (
     CheckpointError,
     CheckpointFile,
+    check_fetched,
     describe,
     load_weights,
     mean_of,
     tensor_shapes,
     weights_metadata,
 )
+from ocrcli.models.json_file import read_json
 from ocrcli.models.layers.column_order import join_columns, use_column_order
 from ocrcli.models.layers.int8_linear import use_int8
 from ocrcli.models.layers.mlp import MixtureOfExperts
@@ -64,7 +65,7 @@ def find_model(path: Path | None = None) -> ModelFiles:
             folder; None for the shipped small model.
 
     Raises:
-        CheckpointError: A file is missing.
+        CheckpointError: A file is missing, or stands for another that git has not fetched.
     """
     if path is None:
         folder = Path(str(resources.files("ocrcli.models.small")))
@@ -75,10 +76,9 @@ def find_model(path: Path | None = None) -> ModelFiles:
         raise CheckpointError(f"{path}: no such model folder or weights file")
     index = path / _INDEX
     if index.is_file():
+        check_fetched(index)
         try:
-            shards = sorted(
-                set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-            )
+            shards = sorted(set(read_json(index)["weight_map"].values()))
             weights = tuple(path / shard for shard in shards)
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise CheckpointError(f"{index}: not a shard index: {error}") from error
@@ -93,6 +93,7 @@ def _complete(name: str, folder: Path, weights: tuple[Path, ...]) -> ModelFiles:
     for file in (files.config, files.tokenizer, *weights):
         if not file.is_file():
             raise CheckpointError(f"{file}: no such file; a model needs it")
+        check_fetched(file)
     return files
 
 
@@ -104,13 +105,24 @@ def read_config(files: ModelFiles) -> ModelConfig:
     """
     try:
         ModelConfig.from_file(files.config)
-        dim, norms = router_width(tensor_shapes(files.weights))
-        facts = WeightFacts(dim, mean_of(files.weights, norms))
+        facts = _weight_facts(files)
         config = ModelConfig.from_file(files.config, facts)
         config.tokens.check(config.decoder.vocab_size)
         return config
     except (ConfigError, OSError) as error:
         raise CheckpointError(f"{files.config}: {error}") from error
+
+
+def _weight_facts(files: ModelFiles) -> WeightFacts:
+    try:
+        dim, norms = router_width(tensor_shapes(files.weights))
+    except ConfigError as error:
+        raise CheckpointError(f"{_weights_named(files)}: {error}") from error
+    return WeightFacts(dim, mean_of(files.weights, norms))
+
+
+def _weights_named(files: ModelFiles) -> str:
+    return ", ".join(path.name for path in files.weights)
 
 
 def load_model(
@@ -158,7 +170,7 @@ def load_model(
     try:
         routes = placements(tensor_shapes(files.weights), config)
     except ConfigError as error:
-        raise CheckpointError(f"{files.weights[0].name}: {error}") from error
+        raise CheckpointError(f"{_weights_named(files)}: {error}") from error
     count = _counted(files, progress)
     if load_weights(model, files.weights, dtype, UnlimitedOcr.OPTIONAL_PARTS, routes, count):
         model.drop_orientation_head()

@@ -10,11 +10,11 @@ class Placement:
     Attributes:
         target: Name of the parameter.
         source: Index that takes the piece out of the stored tensor; empty for all of it.
-        row: First row of the parameter that the piece fills.
-        is_whole: Whether the piece is all of the parameter; others join it row by row.
+        part: Which part of the parameter's rows the piece fills, from 0.
+        num_parts: Parts of equal height that the rows come in; 1 if the piece is all of them.
     """
 
     target: str
     source: tuple[int | slice, ...] = ()
-    row: int = 0
-    is_whole: bool = True
+    part: int = 0
+    num_parts: int = 1

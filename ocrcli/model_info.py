@@ -1,6 +1,5 @@
 """What `ocrcli models info` shows: a model's files, what it reads and its settings."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -123,8 +122,10 @@ def verify_model(path: Path | None) -> str:
 
 def _reads(path: Path) -> Iterator[str]:
     """Yield what a model says of its reading; nothing if it says nothing."""
+    from ocrcli.models.json_file import read_json
+
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = read_json(path)
         if not isinstance(fields, dict):
             raise ValueError(f"must hold an object, got {type(fields).__name__}")
     except FileNotFoundError:

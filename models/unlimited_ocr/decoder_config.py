@@ -48,8 +48,10 @@ def read_decoder(text: ConfigSection) -> DecoderConfig:
     # Other values would compute something else with tensors of the same names and shapes.
     text.choice("hidden_act", "silu", ("silu",))
     text.choice("scoring_func", "softmax", ("softmax",))
+    for key in ("rope_parameters", "rope_scaling"):
+        _check_rope(text.section(key), needs_type=key == "rope_scaling")
     layers = text.get("num_hidden_layers", base.num_layers)
-    dense = text.get("first_k_dense_replace", _leading_dense(text, base), minimum=0)
+    dense = text.get("first_k_dense_replace", _leading_dense(text, layers, base), minimum=0)
     experts = text.get("n_routed_experts", base.num_experts, minimum=0)
     chosen = text.get("num_experts_per_tok", base.experts_per_token)
     if dense < layers and chosen > experts:
@@ -71,16 +73,33 @@ def read_decoder(text: ConfigSection) -> DecoderConfig:
         first_dense_layers=dense,
         normalise_expert_weights=text.get("norm_topk_prob", base.normalise_expert_weights),
         routed_scaling=text.get("routed_scaling_factor", base.routed_scaling),
-        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps),
+        rms_norm_eps=text.get("rms_norm_eps", base.rms_norm_eps, is_positive=True),
         vocab_size=text.get("vocab_size", base.vocab_size),
         tie_word_embeddings=text.get("tie_word_embeddings", base.tie_word_embeddings),
     )
 
 
-def _leading_dense(text: ConfigSection, base: DecoderConfig) -> int:
-    kinds = text.values.get("mlp_layer_types")
-    if not isinstance(kinds, list):
+def _check_rope(rope: ConfigSection, needs_type: bool) -> None:
+    """Refuse frequencies that are scaled in a way that nothing here computes.
+
+    Args:
+        rope: What a file says of them; older files call the type `type`.
+        needs_type: Whether values without a type are a scaling, too.
+    """
+    names = [name for name in ("rope_type", "type") if rope.values.get(name) is not None]
+    for name in names or ["rope_type"] * (needs_type and bool(rope.values)):
+        rope.choice(name, "", ("default",))
+
+
+def _leading_dense(text: ConfigSection, layers: int, base: DecoderConfig) -> int:
+    kinds = text.words("mlp_layer_types", ("dense", "sparse"))
+    if kinds is None:
         return base.first_dense_layers
+    if len(kinds) != layers:
+        raise ConfigError(
+            f"mlp_layer_types must have one entry per layer (num_hidden_layers is {layers}), "
+            f"got {len(kinds)}"
+        )
     count = kinds.index("sparse") if "sparse" in kinds else len(kinds)
     if "dense" in kinds[count:]:
         raise ConfigError("mlp_layer_types must list the dense layers first")

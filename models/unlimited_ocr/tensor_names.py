@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ocrcli.models.placement import Placement
 from ocrcli.models.unlimited_ocr.config import ModelConfig
 from ocrcli.models.unlimited_ocr.config_section import ConfigError
+from ocrcli.models.unlimited_ocr.decoder_config import DecoderConfig
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -110,16 +111,16 @@ def _router(layer: int, names: list[str], shapes: Shapes) -> Router:
         roles["q_norm"] = roles["k_norm"] = norms.pop()
     if norms or len(roles) != 5:
         raise _unclear(layer, names, shapes)
-    dim = shapes[roles["q_proj"]][0]
-    wanted = {"q_proj": 2, "k_proj": 2, "q_norm": 1, "k_norm": 1}
-    fits = all(
-        len(shapes[roles[role]]) == rank and shapes[roles[role]][0] == dim
-        for role, rank in wanted.items()
+    held = {role: shapes[name] for role, name in roles.items()}
+    dim = held["q_proj"][:1]
+    fits = (
+        len(held["q_proj"]) == 2
+        and held["q_proj"] == held["k_proj"]
+        and held["q_norm"] == held["k_norm"] == dim
+        # A vector may be stored as a matrix of one row.
+        and held["head_cls"] in (dim, (1, *dim))
     )
-    size = 1
-    for side in shapes[roles["head_cls"]]:
-        size *= side
-    if not fits or size != dim or shapes[roles["q_proj"]] != shapes[roles["k_proj"]]:
+    if not fits:
         raise _unclear(layer, names, shapes)
     return Router(**roles)
 
@@ -155,9 +156,9 @@ def placements(shapes: Shapes, config: ModelConfig) -> dict[str, tuple[Placement
         config: The model to be filled.
 
     Raises:
-        ConfigError: A router cannot be made out.
+        ConfigError: A router cannot be made out, or fused experts are misshapen.
     """
-    routes = {name: _placed(published_name(name), shapes[name]) for name in shapes}
+    routes = {name: _placed(name, shapes[name], config.decoder) for name in shapes}
     if config.attention == "dash":
         for layer, router in find_routers(shapes).items():
             home = f"model.layers.{layer}.self_attn.router"
@@ -170,20 +171,27 @@ def placements(shapes: Shapes, config: ModelConfig) -> dict[str, tuple[Placement
     return routes
 
 
-def _placed(name: str, shape: tuple[int, ...]) -> tuple[Placement, ...]:
+def _placed(stored: str, shape: tuple[int, ...], decoder: DecoderConfig) -> tuple[Placement, ...]:
+    name = published_name(stored)
     if split := _SPLIT.match(name):
-        row = "qkv".index(split[2]) * shape[0]
-        return (Placement(f"{split[1]}qkv_proj.{split[3]}", row=row, is_whole=False),)
+        part = "qkv".index(split[2])
+        return (Placement(f"{split[1]}qkv_proj.{split[3]}", part=part, num_parts=3),)
     fused = _FUSED.match(name)
     if not fused:
         return (Placement(name),)
+    half = decoder.moe_intermediate_size
+    is_down = fused[2] == "down_proj"
+    sides = (decoder.hidden_size, half) if is_down else (2 * half, decoder.hidden_size)
+    if shape != (wanted := (decoder.num_experts, *sides)):
+        raise ConfigError(
+            f"tensor {stored} must have shape {wanted} by the configuration, got {shape}"
+        )
     places = []
-    for expert in range(shape[0]):
+    for expert in range(decoder.num_experts):
         home = f"{fused[1]}.{expert}"
-        if fused[2] == "down_proj":
+        if is_down:
             places.append(Placement(f"{home}.down_proj.weight", (expert,)))
             continue
-        half = shape[1] // 2
         places += [
             Placement(f"{home}.gate_proj.weight", (expert, slice(0, half))),
             Placement(f"{home}.up_proj.weight", (expert, slice(half, None))),

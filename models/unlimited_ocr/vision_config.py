@@ -121,6 +121,11 @@ def read_vision(top: ConfigSection) -> VisionConfig:
         tile_size=top.get("tile_size", base.tile_size),
     )
     _check_vision(config)
+    if top.values.get("tile_size") is not None and config.tile_size % config.cell_size:
+        raise ConfigError(
+            f"config key vision_config.tile_size must be a multiple of {config.cell_size}, the "
+            f"pixels of one visual token, got {config.tile_size}"
+        )
     return config
 
 

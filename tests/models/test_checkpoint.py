@@ -1,4 +1,5 @@
 import hashlib
+import json
 import re
 
 import pytest
@@ -7,7 +8,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 import ocrcli.models.filling
-from ocrcli.models.checkpoint import CheckpointError, describe, load_weights
+from ocrcli.models.checkpoint import CheckpointError, describe, load_weights, mean_of
 from ocrcli.models.filling import Filling
 from ocrcli.models.placement import Placement
 from ocrcli.models.small.training.export import export, quantise
@@ -161,6 +162,12 @@ def test_scale_of_another_length_is_refused(tmp_path, weights):
     refused([path], "part.weight.scale must hold one value per row of part.weight (3)", "(5,)")
 
 
+def test_integer_of_no_rank_is_refused(tmp_path, weights):
+    shipped = quantise(weights) | {"part.weight": torch.tensor(1, dtype=torch.int8)}
+    path = saved(tmp_path / "w.safetensors", shipped)
+    refused([path], "part.weight.scale must hold one value per row of part.weight (1)", "(3,)")
+
+
 def test_scale_beside_floats_is_refused_not_ignored(tmp_path, weights):
     weights["part.weight.scale"] = torch.ones(3)
     path = saved(tmp_path / "w.safetensors", weights)
@@ -173,10 +180,31 @@ def test_scale_without_its_tensor_is_unexpected(tmp_path, weights):
     refused([path], "unexpected tensor gone.weight.scale")
 
 
-def test_weights_of_an_unusable_type_are_refused(tmp_path, weights):
-    weights["part.bias"] = torch.zeros(3, dtype=torch.int64)
+@pytest.mark.parametrize(
+    ("dtype", "named"),
+    [
+        (torch.int64, "I64"),
+        (torch.complex64, "C64"),
+        (torch.float8_e4m3fn, "F8_E4M3"),
+        (torch.float8_e5m2, "F8_E5M2"),
+    ],
+)
+def test_weights_of_an_unusable_type_are_refused(tmp_path, weights, dtype, named):
+    weights["part.bias"] = torch.zeros(3, dtype=dtype)
     path = saved(tmp_path / "w.safetensors", weights)
-    refused([path], "tensor part.bias has unusable type torch.int64")
+    message = f"w.safetensors: tensor part.bias has unusable type {named}; convert it to F32"
+    refused([path], message)
+    with pytest.raises(CheckpointError, match=message):
+        mean_of([path], ["part.bias"])
+
+
+def test_type_that_pytorch_lacks_is_refused(tmp_path):
+    path = tmp_path / "w.safetensors"
+    tensor = {"dtype": "F6_E2M3", "shape": [4], "data_offsets": [0, 3]}
+    header = json.dumps({"part.bias": tensor}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(3))
+    # Releases of safetensors that lack it too say so in words of their own.
+    refused([path], "w.safetensors", "F6_E2M3")
 
 
 def test_index_buffers_and_the_unused_convolution_are_skipped(tmp_path, weights):
@@ -245,6 +273,7 @@ def test_pieces_tell_whether_they_are_finite_wherever_they_are_looked_at(checks_
     values = torch.ones(3, 5, dtype=stored)
     assert filling.put(Placement("part.weight"), values).item() is True
     values[2, 4] = -torch.inf
+    filling = Filling(net, torch.float32, checks_copies)
     assert filling.put(Placement("part.weight"), values).item() is False
     assert net.part.weight[2, 4] == -torch.inf
 

@@ -106,7 +106,16 @@ def test_missing_shard_is_named(folder):
 
 @pytest.mark.parametrize(
     "index",
-    ["{", "[]", "{}", "3", '{"weight_map": []}', '{"weight_map": {"a": 1}}', '{"weight_map": {}}'],
+    [
+        pytest.param("[" * 100_000, id="deep"),
+        "{",
+        "[]",
+        "{}",
+        "3",
+        '{"weight_map": []}',
+        '{"weight_map": {"a": 1}}',
+        '{"weight_map": {}}',
+    ],
 )
 def test_damaged_index_is_named(folder, index):
     (folder / "model.safetensors.index.json").write_text(index)
@@ -132,6 +141,20 @@ def test_missing_file_of_a_model_is_named(folder, name):
         load_model(folder)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["config.json", "tokenizer.json", "model.safetensors.index.json", "a.safetensors"],
+)
+def test_pointer_of_git_lfs_is_recognised_whatever_it_stands_for(folder, name):
+    write_shards(folder, random_weights())
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+    (folder / name).write_text(pointer)
+    with pytest.raises(CheckpointError) as caught:
+        load_model(folder)
+    assert str(caught.value).startswith(f"{folder / name}: is a git-lfs pointer")
+    assert str(caught.value).endswith("run: git lfs pull")
+
+
 def test_missing_folder_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="nowhere: no such model folder or weights file"):
         load_model(tmp_path / "nowhere")
@@ -142,6 +165,16 @@ def test_unusable_configuration_is_a_checkpoint_error(folder):
     (folder / "config.json").write_text(json.dumps(CONFIG | {"hidden_size": "wide"}))
     with pytest.raises(CheckpointError, match="config.json: config key hidden_size must be"):
         load_model(folder)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", pytest.param("[" * 100_000, id="deep")])
+def test_damaged_configuration_is_named_once(folder, content):
+    save_file(random_weights(), folder / "model.safetensors")
+    (folder / "config.json").write_text(content)
+    with pytest.raises(CheckpointError) as caught:
+        load_model(folder)
+    assert str(caught.value).startswith(f"{folder / 'config.json'}: ")
+    assert str(caught.value).count("config.json") == 1
 
 
 def test_weights_of_another_configuration_are_refused(folder):

@@ -138,6 +138,43 @@ def test_missing_tensor_ends_with_the_model_s_exit_code(capfd, model, pdf, tmp_p
     assert "missing tensor model.norm.weight" in errors
 
 
+def with_8_bit_floats(folder):
+    shard = folder / "model-00001.safetensors"
+    norm = {"model.norm.weight": torch.ones(32).to(torch.float8_e4m3fn)}
+    save_file(load_file(shard) | norm, shard)
+
+
+def with_deep_settings(folder):
+    (folder / "config.json").write_text("[" * 100_000)
+
+
+def with_no_number(folder):
+    settings = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(settings | {"rms_norm_eps": float("nan")}))
+
+
+def with_a_pointer(folder):
+    (folder / "tokenizer.json").write_text("version https://git-lfs.github.com/spec/v1\n")
+
+
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (with_8_bit_floats, "tensor model.norm.weight has unusable type F8_E4M3"),
+        (with_deep_settings, "config.json: not valid JSON: nested too deeply"),
+        (with_no_number, "config.json: config key rms_norm_eps must be a finite number above 0"),
+        (with_a_pointer, "tokenizer.json: is a git-lfs pointer"),
+    ],
+)
+def test_model_that_cannot_be_used_is_7_and_one_line(capfd, model, pdf, tmp_path, damage, named):
+    copy = tmp_path / "broken"
+    shutil.copytree(model, copy)
+    damage(copy)
+    code, pages, errors = run(capfd, pdf, "--model", copy)
+    assert (code, pages, errors.count("\n")) == (7, [], 1)
+    assert named in errors
+
+
 def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation, tmp_path):
     reference = tmp_path / "reference.txt"
     reference.write_text("<PAGE>One<PAGE>Two<PAGE>Three", encoding="utf-8")

@@ -37,7 +37,7 @@ def test_a_model_may_say_nothing(model):
     assert not any(name.startswith("reads.") for name in lines(model))
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "\xff"])
+@pytest.mark.parametrize("content", ["{", "[]", "\xff", pytest.param("[" * 100_000, id="deep")])
 def test_a_damaged_file_is_named(model, content):
     (model / READS_FILE).write_bytes(content.encode("latin-1"))
     with pytest.raises(ModelError) as raised:

@@ -210,6 +210,8 @@ def large_config(**changes):
         "sparse_main_rope_tok_freq_mode": "truncate",
         "sparse_rope_tok_theta": 500.0,
         "vision_config": {
+            # Only grey pages can be isolated.
+            "image_channels": 1,
             "width": {
                 "sam_vit_b": {
                     "width": 2,
@@ -219,7 +221,7 @@ def large_config(**changes):
                     "downsample_channels": [2],
                 },
                 "clip-l-14-224": {"width": 2, "heads": 1, "layers": 1, "position_size": 1},
-            }
+            },
         },
     }
     return ModelConfig.from_dict(raw | changes)

@@ -148,9 +148,8 @@ def test_open_settings_of_the_router_can_be_set():
 
 
 def test_isolated_pages_read_locally_when_no_block_fits():
-    assert ModelConfig.from_dict({"sparse_page_isolated": True}).sparse.policy.fallback == (
-        "local_only"
-    )
+    raw = {"sparse_page_isolated": True, "vision_config": {"image_channels": 1}}
+    assert ModelConfig.from_dict(raw).sparse.policy.fallback == "local_only"
 
 
 def test_settings_that_nobody_reads_are_reported(kit):

@@ -157,6 +157,76 @@ def test_leftovers_are_listed_with_their_shapes(name, shape):
     assert f"model.layers.0.{name} {list(shape)}" in str(caught.value)
 
 
+@pytest.mark.parametrize("role", ["q_proj.weight", "k_proj.weight", "q_norm.weight", "head_cls"])
+def test_router_of_a_single_number_is_listed(tmp_path, role):
+    name = f"model.layers.0.self_attn.router.{role}"
+    folder = written(tmp_path, weights() | {name: torch.tensor(1.0)})
+    with pytest.raises(CheckpointError) as caught:
+        load_model(folder)
+    assert str(caught.value).startswith("model.safetensors: layer 0: a router needs")
+    assert f"{name} []" in str(caught.value)
+
+
+VISION = "model.vision_tower.vision_encoder.encoder.layers.0.self_attn."
+EXPERTS = "model.language_model.layers.1.mlp.experts."
+
+
+def native(values):
+    """Return weights with what the layout of transformers splits and fuses."""
+    values = dict(values)
+    for kind in ("weight", "bias"):
+        whole = values.pop(f"model.vision_model.transformer.layers.0.self_attn.qkv_proj.{kind}")
+        for name, third in zip("qkv", whole.chunk(3), strict=True):
+            values[f"{VISION}{name}_proj.{kind}"] = third.clone()
+    parts = {
+        part: [values.pop(f"model.layers.1.mlp.experts.{n}.{part}_proj.weight") for n in range(3)]
+        for part in ("gate", "up", "down")
+    }
+    halves = zip(parts["gate"], parts["up"], strict=True)
+    values[EXPERTS + "gate_up_proj"] = torch.stack([torch.cat(pair) for pair in halves])
+    values[EXPERTS + "down_proj"] = torch.stack(parts["down"])
+    return values
+
+
+def test_split_and_fused_tensors_arrive_in_their_places(tmp_path):
+    values = weights()
+    state = load_model(written(tmp_path, native(values))).model.state_dict()
+    assert all(torch.equal(state[name], values[name]) for name in values)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({VISION + "q_proj.weight": (16, 8)}, "(8, 8) by the configuration, got (16, 8)"),
+        (
+            {VISION + "q_proj.weight": (12, 8), VISION + "k_proj.weight": (4, 8)},
+            "(8, 8) by the configuration, got (4, 8)",
+        ),
+        ({VISION + "v_proj.weight": (0, 8)}, "(8, 8) by the configuration, got (0, 8)"),
+        ({VISION + "k_proj.bias": ()}, "(8,) by the configuration, got ()"),
+        ({VISION + "k_proj.bias": (24,)}, "(8,) by the configuration, got (24,)"),
+        ({EXPERTS + "gate_up_proj": ()}, "(3, 8, 16) by the configuration, got ()"),
+        ({EXPERTS + "gate_up_proj": (3,)}, "(3, 8, 16) by the configuration, got (3,)"),
+        ({EXPERTS + "gate_up_proj": (3, 7, 16)}, "(3, 8, 16) by the configuration, got (3, 7, 16)"),
+        ({EXPERTS + "down_proj": (4, 16, 4)}, "(3, 16, 4) by the configuration, got (4, 16, 4)"),
+        ({EXPERTS + "down_proj": (0,)}, "(3, 16, 4) by the configuration, got (0,)"),
+    ],
+)
+def test_pieces_have_exactly_the_shape_of_their_place(tmp_path, changed, message):
+    values = native(weights()) | {name: torch.zeros(shape) for name, shape in changed.items()}
+    with pytest.raises(CheckpointError) as caught:
+        load_model(written(tmp_path, values))
+    name = sorted(changed)[0]
+    assert str(caught.value) == f"model.safetensors: tensor {name} must have shape {message}"
+
+
+def test_tensor_under_two_names_is_refused(tmp_path):
+    name = "model.vision_model.transformer.layers.0.self_attn.qkv_proj.bias"
+    values = native(weights()) | {name: torch.zeros(24)}
+    with pytest.raises(CheckpointError, match=r"qkv_proj\.bias; remove one"):
+        load_model(written(tmp_path, values))
+
+
 def test_published_weights_hold_no_router():
     plain = ["self_attn.q_proj.weight", "mlp.experts.0.up_proj.weight", "input_layernorm.weight"]
     shapes = {f"model.layers.0.{name}": (2, 2) for name in plain}
