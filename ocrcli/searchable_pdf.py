@@ -19,6 +19,7 @@ _INVISIBLE = 3
 _KEEP_ENCRYPTION: int = pymupdf.PDF_ENCRYPT_KEEP  # type: ignore[attr-defined]
 _DESCENT = 0.22
 _MIN_FONT_SIZE = 1.0
+_SAME_WORDS = 0.5
 _ABOUT = (
     *("author", "producer", "creator", "title", "creationDate", "modDate", "subject"),
     "keywords",
@@ -55,7 +56,7 @@ class SearchablePdf:
         started = time.perf_counter()
         try:
             sheet = self._sheet(page)
-            if page.blocks and page.facts.image_width:
+            if page.blocks and page.facts.image_width and not _is_searchable(sheet, page):
                 self._lay(sheet, page)
         except _PDF_ERRORS as error:
             raise OutputError(
@@ -139,6 +140,16 @@ class SearchablePdf:
         """Remove what is unfinished."""
         self._pdf.close()
         self._hidden.unlink(missing_ok=True)
+
+
+def _is_searchable(sheet: pymupdf.Page, page: Page) -> bool:
+    """Return whether a page has the text already, so that every word would be found twice.
+
+    A layer that has little in common with what was read is no reason to leave the text out.
+    """
+    read = set(page.text.lower().split())
+    own = {entry[4].lower() for entry in sheet.get_text("words")}
+    return len(read & own) >= _SAME_WORDS * len(read) > 0
 
 
 def _turn(rotation: int, width: float, height: float) -> pymupdf.Matrix | None:

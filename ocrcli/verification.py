@@ -18,6 +18,7 @@ from ocrcli.errors import (
     InputError,
     OcrError,
     PagesFailedError,
+    UsageError,
 )
 from ocrcli.hub import local_model
 from ocrcli.options import Options
@@ -219,7 +220,7 @@ def _edits(wanted: str, got: str) -> int:
     try:
         from rapidfuzz.distance import Levenshtein
     except ImportError as error:
-        raise OcrError(
+        raise UsageError(
             "comparing texts needs the package rapidfuzz", next_action=_INSTALL
         ) from error
     return int(Levenshtein.distance(wanted, got))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ocrcli.blocks import parse_markup
 from ocrcli.document import Page, PageFacts, PageStatus, Source
+from ocrcli.searchable_pdf import _is_searchable
 from ocrcli.writers import AltoWriter, HocrWriter, json_schema
 from ocrcli.writers.lines import placed_lines
 
@@ -229,6 +230,22 @@ class TestSearchablePdf:
             assert pymupdf.Rect(place).y1 < height * 0.95
             assert pdf[1].get_pixmap().samples == before[1].get_pixmap().samples
             assert "are estimated" in pdf.metadata["keywords"]
+
+    @pytest.mark.parametrize(
+        ("read", "is_searchable"),
+        [
+            ("A line of print\nand another LINE", True),
+            ("A line 0f print\nund another line", True),
+            ("Something else stands on the scan", False),
+            ("", False),
+        ],
+    )
+    def test_what_can_be_searched_already_is_not_laid_over_it(
+        self, fakes, tmp_path, read, is_searchable
+    ):
+        path = fakes.write_pdf(tmp_path / "a.pdf", ["A line of print and another line"])
+        with pymupdf.open(path) as pdf:
+            assert _is_searchable(pdf[0], Page(1, PageStatus.OK, read)) is is_searchable
 
     def test_turned_pages_look_as_before(self, made, fakes, tmp_path):
         path = fakes.write_pdf(tmp_path / "a.pdf", ["Turned"])
