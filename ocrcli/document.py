@@ -269,7 +269,8 @@ class Page:
         warnings: What its reader should know, facts' warnings included.
         tokens: Tokens read and written.
         seconds: Wall time by stage.
-        confidence: Probabilities of all tokens, or None if no model wrote any.
+        confidence: Probabilities of the tokens of its text, or of all where it has none; None if no
+            model wrote any.
         error: What went wrong, for pages without a result only.
         attempts: Times the model read the page.
         rotation: Degrees clockwise by which the page was turned to be read; its blocks' `box` lies

@@ -202,7 +202,7 @@ def finished_page(
         seconds=PageSeconds(
             facts.seconds, result.seconds.encode, result.seconds.prefill, result.seconds.decode
         ),
-        confidence=result.trace.confidence,
+        confidence=parsed.text_trace.confidence or result.trace.confidence,
         attempts=attempts,
         rotation=rotation,
     )

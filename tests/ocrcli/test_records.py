@@ -245,3 +245,14 @@ def test_ink_is_looked_for_where_the_page_was_turned_from(fakes):
 
 def test_blocks_without_a_place_raise_no_doubt(fakes):
     assert finished_page(ink_in_two_places(), fakes.result(4, "Text alone")).status is PageStatus.OK
+
+
+def test_a_page_is_as_sure_as_its_text_whatever_its_boxes_are(fakes):
+    header, text = "<|det|>text [1, 2, 3, 4]<|/det|>", "some words"
+    result = fakes.result(1, header + text)
+    sure = (0.01,) * len(header) + (0.9,) * (len(text) - 1) + (0.8,)
+    page = finished_page(PageFacts(1), replace(result, trace=TokenTrace(result.trace.ends, sure)))
+    assert page.confidence.min == 0.8
+    assert page.confidence == page.blocks[0].confidence
+    bare = replace(fakes.result(1, header), trace=TokenTrace(result.trace.ends, sure).part(0, 32))
+    assert finished_page(PageFacts(1), bare).confidence.min == 0.01
