@@ -5,7 +5,7 @@ The embedded model has one id per block label and per coordinate; the large mode
 
     <PAGE><|det|>title [12, 34, 56, 78]<|/det|>Heading of the page
 
-Behind a line feed or `<tr>` the embedded model writes one more coordinate, how far down the page
+Behind a line feed or `<tr>` the embedded model may write one more coordinate, how far down the page
 the line begins. It spells nothing.
 
 `decode` accepts any list of ids: a model that loses its way must never break the program.

@@ -7,7 +7,7 @@ side, a page that ends makes room for the next one at once.
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import compress, islice, pairwise
+from itertools import compress, islice
 from typing import TYPE_CHECKING
 
 import torch
@@ -307,13 +307,9 @@ class Engine:
         if places is not None:
             line_starts = places.line_starts(kept, ends)
             # How sure a place is says nothing of the text.
-            spells = [
-                not places.is_place(previous, token) for previous, token in pairwise((-1, *kept))
-            ]
-            ends, probabilities = (
-                list(compress(ends, spells)),
-                list(compress(probabilities, spells)),
-            )
+            spells = places.spells(kept)
+            ends = list(compress(ends, spells))
+            probabilities = list(compress(probabilities, spells))
         return PageResult(
             page_number=section.page_number,
             token_ids=tuple(kept),

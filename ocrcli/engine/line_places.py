@@ -1,4 +1,4 @@
-"""Where lines are said to begin: coordinates that the embedded model writes between the text.
+"""Where lines are said to begin: coordinates that the embedded model may write between the text.
 
 Behind a line feed inside a block, and behind `<tr>`, it writes how far down the page the next line
 begins, in thousandths. Lines of a block stand one below the other, so a place that is not below the
@@ -7,6 +7,7 @@ one before would read a line again; it is banned. The places spell nothing.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ocrcli.line_starts import LineStart
 from ocrcli.tokenizer import Tokenizer
@@ -56,10 +57,14 @@ class LinePlaces:
             ends: Where in the markup the text of each of them ends.
         """
         return tuple(
-            LineStart(ends[index], ids[index] - self.first)
-            for index in range(1, len(ids))
-            if self.is_place(ids[index - 1], ids[index])
+            LineStart(end, token - self.first)
+            for token, end, is_text in zip(ids, ends, self.spells(ids), strict=True)
+            if not is_text
         )
+
+    def spells(self, ids: Sequence[int]) -> list[bool]:
+        """Return of each id whether it is anything but a place."""
+        return [not self.is_place(*pair) for pair in pairwise((MASKED, *ids))]
 
     def banned(self, ids: Sequence[int]) -> range:
         """Return the ids that may not follow `ids`: places at or above the last one of the block.
@@ -79,10 +84,8 @@ class LinePlaces:
 
     def masked(self, ids: Sequence[int]) -> list[int]:
         """Return `ids` with all places alike, so that a line read twice is equal to itself."""
-        return [
-            MASKED if index and self.is_place(ids[index - 1], token) else token
-            for index, token in enumerate(ids)
-        ]
+        spelled = zip(ids, self.spells(ids), strict=True)
+        return [token if is_text else MASKED for token, is_text in spelled]
 
     def _above_block(self, header: Sequence[int]) -> range:
         """Return the places above a block, given what follows `det`."""

@@ -1,6 +1,6 @@
 """Where the lines and words of a block stand: an estimate, since only blocks have boxes.
 
-Of blocks that the small model wrote, it is known how far down the page their lines begin.
+Where the model said how far down the page lines begin, they stand there.
 """
 
 import re
@@ -119,7 +119,7 @@ def _known_heights(
         top: Upper edge of the block in pixels.
         bottom: Its lower edge.
     """
-    if block.baselines is None or len(block.baselines) != count - 1:
+    if not block.baselines or len(block.baselines) != count - 1:
         return None
     height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)[1]
     below = [down * height / 999 for down in block.baselines]

@@ -157,6 +157,29 @@ def with_a_pointer(folder):
     (folder / "tokenizer.json").write_text("version https://git-lfs.github.com/spec/v1\n")
 
 
+EOS, PAD = "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>"
+
+
+def with_renamed(names):
+    def damage(folder):
+        path = folder / "tokenizer.json"
+        tokens = json.loads(path.read_text(encoding="utf-8"))
+        for entry in tokens["added_tokens"]:
+            entry["content"] = names.get(entry["content"], entry["content"])
+        vocabulary = tokens["model"]["vocab"]
+        tokens["model"]["vocab"] = {names.get(name, name): id_ for name, id_ in vocabulary.items()}
+        path.write_text(json.dumps(tokens), encoding="utf-8")
+
+    return damage
+
+
+def with_more_tokens(folder):
+    path = folder / "tokenizer.json"
+    tokens = json.loads(path.read_text(encoding="utf-8"))
+    tokens["model"]["vocab"]["something"] = 5000
+    path.write_text(json.dumps(tokens), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("damage", "named"),
     [
@@ -164,6 +187,9 @@ def with_a_pointer(folder):
         (with_deep_settings, "config.json: not valid JSON: nested too deeply"),
         (with_no_number, "config.json: config key rms_norm_eps must be a finite number above 0"),
         (with_a_pointer, "tokenizer.json: is a git-lfs pointer"),
+        (with_renamed({EOS: PAD, PAD: EOS}), "id of eos is"),
+        (with_renamed({"<image>": "<nothing>"}), "image_id needs a token"),
+        (with_more_tokens, "tokenizer.json has 5001 ids and the model 300"),
     ],
 )
 def test_model_that_cannot_be_used_is_7_and_one_line(capfd, model, pdf, tmp_path, damage, named):
@@ -173,6 +199,7 @@ def test_model_that_cannot_be_used_is_7_and_one_line(capfd, model, pdf, tmp_path
     code, pages, errors = run(capfd, pdf, "--model", copy)
     assert (code, pages, errors.count("\n")) == (7, [], 1)
     assert named in errors
+    assert main(["models", "verify", "--model", str(copy)]) == 7
 
 
 def test_calibration_prints_every_measured_setting(capfd, model, pdf, generation, tmp_path):
@@ -221,48 +248,6 @@ def test_page_id_that_the_settings_lack_comes_from_the_tokenizer(capfd, model, p
 def test_an_intact_model_is_verified(capfd, model):
     assert main(["models", "verify", "--model", str(model)]) == 0
     assert "verified: " in capfd.readouterr().out
-
-
-def renamed(tokens, **names):
-    for entry in tokens["added_tokens"]:
-        entry["content"] = names.get(entry["content"], entry["content"])
-    vocabulary = tokens["model"]["vocab"]
-    tokens["model"]["vocab"] = {names.get(name, name): id_ for name, id_ in vocabulary.items()}
-
-
-def swapped(tokens):
-    renamed(tokens, **{EOS: PAD, PAD: EOS})
-
-
-def without_image(tokens):
-    renamed(tokens, **{"<image>": "<nothing>"})
-
-
-def too_large(tokens):
-    tokens["model"]["vocab"]["something"] = 5000
-
-
-EOS, PAD = "<｜end▁of▁sentence｜>", "<｜▁pad▁｜>"
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (swapped, "id of eos is"),
-        (without_image, "image_id needs a token"),
-        (too_large, "tokenizer.json has 5001 ids and the model 300"),
-    ],
-)
-def test_a_tokenizer_of_another_model_is_refused(capfd, model, pdf, tmp_path, change, message):
-    copy = tmp_path / "mixed"
-    shutil.copytree(model, copy)
-    tokens = json.loads((copy / "tokenizer.json").read_text(encoding="utf-8"))
-    change(tokens)
-    (copy / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
-    code, pages, errors = run(capfd, pdf, "--model", copy)
-    assert (code, pages) == (7, [])
-    assert message in errors
-    assert main(["models", "verify", "--model", str(copy)]) == 7
 
 
 def test_a_model_that_does_not_fit_into_memory_says_so(capfd, model, pdf, monkeypatch):

@@ -233,7 +233,7 @@ def _places(block: ComposedBlock, view: _View, image: tuple[int, int]) -> list[i
         return []
     seen = to_page(np.array(block.starts), view.matrix, view.shift, view.bend, image)
     down = np.clip(seen[:, 1] / image[1], 0, 1) * 999 / PLACE_STEP
-    return [min(PLACE_STEP * round(each), 999) for each in down]
+    return [PLACE_STEP * min(round(each), 999 // PLACE_STEP) for each in down]
 
 
 def _mistaken(rng: random.Random, ids: list[int], spared: range = range(0)) -> list[int]:
