@@ -2,7 +2,8 @@
 
 Models name titles without a level. The scheme is absolute, so that the pages of a document agree
 without knowing each other: a section number tells the level by its depth, otherwise the size of the
-type does, compared with the page's running text.
+type does, compared with the page's running text. Below the largest title of a page, the sizes of the
+others are compared with each other.
 """
 
 import re
@@ -23,6 +24,8 @@ _CHAPTER = re.compile(
 # Smallest size of type, in sizes of the running text, of the first and the second level: between
 # the usual 2, 1.5 and 1.2, and lower by the leading above `_LEADING` that running text often has.
 _SCALES = (1.6, 1.25)
+# Smaller over larger size above which two titles surely, and probably, are set in one size.
+_SAME, _NEARLY = 0.92, 0.83
 # Distance of base lines in sizes of the type, where nothing tells it better.
 _LEADING = 1.2
 
@@ -30,20 +33,48 @@ _LEADING = 1.2
 def heading_levels(blocks: Sequence[Block]) -> dict[int, int]:
     """Return the level of every title of a page, 1 to `MAX_LEVEL`, by its index in `blocks`.
 
-    A heading is at most one level below the one before it on the page.
+    Titles of one size have one level, smaller ones are below it, and none is skipped.
 
     Args:
         blocks: The blocks of one page in reading order.
     """
+    titles = {index: block for index, block in enumerate(blocks) if block.type is BlockType.TITLE}
+    numbered = {index: _numbered(block.text) for index, block in titles.items()}
+    levels = {index: level for index, level in numbered.items() if level is not None}
+    sizes = {index: _type_size(block) for index, block in titles.items()}
+    known = [(size, levels[index]) for index in levels if (size := sizes[index]) is not None]
     running = _running_size(blocks)
-    levels: dict[int, int] = {}
-    before = MAX_LEVEL
-    for index, block in enumerate(blocks):
-        if block.type is not BlockType.TITLE:
-            continue
-        level = min(_numbered(block.text) or _sized(block, running), before + 1, MAX_LEVEL)
-        levels[index] = before = level
-    return levels
+    above = 0
+    for group in _alike([(sizes[index], index) for index in titles if index not in levels], running):
+        size = group[0][0]
+        same = [level for other, level in known if size and _is_alike(size, other, running)]
+        level = same[0] if same else above + 1 if above else _sized(size, running)
+        levels |= {index: level for _, index in group}
+        above = level
+    ranks = {level: rank for rank, level in enumerate(sorted(set(levels.values())))}
+    first = min(levels.values(), default=1)
+    return {index: min(first + ranks[levels[index]], MAX_LEVEL) for index in titles}
+
+
+def _alike(
+    titles: Sequence[tuple[float | None, int]], running: float | None
+) -> list[list[tuple[float | None, int]]]:
+    """Return titles in groups of one size, the largest first; those of no known size are one."""
+    groups: list[list[tuple[float | None, int]]] = []
+    for size, index in sorted(titles, key=lambda title: -(title[0] or 0.0)):
+        largest = groups[-1][0][0] if groups else None
+        together = largest and size and _is_alike(largest, size, running)
+        if groups and (together or (largest is None and size is None)):
+            groups[-1].append((size, index))
+        else:
+            groups.append([(size, index)])
+    return groups
+
+
+def _is_alike(one: float, other: float, running: float | None) -> bool:
+    """Return whether two sizes are one: boxes are off by a few hundredths of a line."""
+    ratio = min(one, other) / max(one, other)
+    return ratio > _SAME or (ratio > _NEARLY and _sized(one, running) == _sized(other, running))
 
 
 def _numbered(text: str) -> int | None:
@@ -53,8 +84,7 @@ def _numbered(text: str) -> int | None:
     return found["number"].count(".") + 1 if found else None
 
 
-def _sized(block: Block, running: float | None) -> int:
-    size = _type_size(block)
+def _sized(size: float | None, running: float | None) -> int:
     if size is None or running is None:
         return 1
     return 1 + sum(size < scale * running for scale in _SCALES)
