@@ -2,8 +2,8 @@
 
 Models name titles without a level. The scheme is absolute, so that the pages of a document agree
 without knowing each other: a section number tells the level by its depth, otherwise the size of the
-type does, compared with the page's running text. Below the largest title of a page, the sizes of the
-others are compared with each other.
+type does, compared with the page's running text. Below the largest title of a page, sizes are
+compared with each other.
 """
 
 import re
@@ -45,7 +45,8 @@ def heading_levels(blocks: Sequence[Block]) -> dict[int, int]:
     known = [(size, levels[index]) for index in levels if (size := sizes[index]) is not None]
     running = _running_size(blocks)
     above = 0
-    for group in _alike([(sizes[index], index) for index in titles if index not in levels], running):
+    rest = [(sizes[index], index) for index in titles if index not in levels]
+    for group in _alike(rest, running):
         size = group[0][0]
         same = [level for other, level in known if size and _is_alike(size, other, running)]
         level = same[0] if same else above + 1 if above else _sized(size, running)
