@@ -52,8 +52,8 @@ def _receipt(sheet: Sheet, max_characters: int) -> list[ComposedBlock]:
 
 _Maker = Callable[[Sheet, int], list[ComposedBlock]]
 _TECHNICAL_KINDS: tuple[tuple[_Maker, float], ...] = (
-    (handbooks.handbook, 0.45),
-    (plain_text, 0.07),
+    (handbooks.handbook, 0.4),
+    (plain_text, 0.12),
     (manuals.manual, 0.12),
     (contents, 0.1),
     (handbooks.listing_page, 0.08),

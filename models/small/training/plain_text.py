@@ -32,8 +32,9 @@ def plain_text(sheet: Sheet, max_characters: int) -> Blocks:
     sheet.body = style
     page = _PlainText(sheet, blocks, style, max_characters)
     makers = (page.heading, page.paragraph, page.columns, page.records, page.program)
+    shares = rng.choice([(0.2, 0.25, 0.3, 0.15, 0.1), (0.1, 0.1, 0.8, 0, 0), (0, 0.1, 0, 0.9, 0)])
     while page.room() > 150 and sheet.room():
-        rng.choices(makers, (0.2, 0.25, 0.3, 0.15, 0.1))[0]()
+        rng.choices(makers, shares)[0]()
     if rng.random() < 0.3:
         parts.margin_line(sheet, blocks, "page_number", str(rng.randrange(1, 400)), "center")
     return blocks
@@ -48,6 +49,10 @@ class _PlainText:
         self._width = min(100, max(20, int((sheet.right - sheet.left) / max(wide, 1.0)) - 1))
         self._mark = sheet.rng.choice(_MARKS)
         self._inset = sheet.rng.choice([0.0, 0.0, 2.0, 4.0]) * style.size
+        self._starts = self._new_starts()
+        # What describes one object after the other says the same of many.
+        self._said: list[tuple[str, str]] = []
+        self._again = sheet.rng.choice([0.0, 0.5, 0.8])
 
     def room(self) -> int:
         """Return how many characters may still be set."""
@@ -75,15 +80,13 @@ class _PlainText:
     def columns(self) -> None:
         """Set rows of names with what they mean, some over several lines."""
         rng = self._sheet.rng
-        starts = [0, rng.randrange(6, 12), rng.randrange(18, 34)]
-        if rng.random() < 0.3:
-            del starts[1]
+        starts = self._starts if rng.random() < 0.7 else self._new_starts()
         lines = []
         if rng.random() < 0.6:
             heads = ["type", "name", "(brief description)"][-len(starts) :]
             lines += [_row(starts, heads), _row(starts, ["-" * len(head) for head in heads])]
         for _ in range(rng.randrange(2, 16)):
-            cells = [rng.choice(_TYPES.split()), self._name(), self._meaning()][-len(starts) :]
+            cells = [rng.choice(_TYPES.split()), *self._described()][-len(starts) :]
             lines.append(_row(starts, cells))
             if rng.random() < 0.2:
                 deeper = starts[-1] + rng.choice([0, 1, 5])
@@ -107,6 +110,20 @@ class _PlainText:
     def program(self) -> None:
         """Set lines of a program."""
         self._code(self._sheet.code_lines(self._sheet.rng.randrange(2, 16)))
+
+    def _new_starts(self) -> list[int]:
+        rng = self._sheet.rng
+        starts = [0, rng.randrange(6, 12), rng.randrange(18, 40)]
+        return [0, starts[2]] if rng.random() < 0.3 else starts
+
+    def _described(self) -> tuple[str, str]:
+        """Return a name and what it means: new ones, or some of before, together or apart."""
+        rng = self._sheet.rng
+        if self._said and rng.random() < self._again:
+            name, meaning = rng.choice(self._said)
+            return rng.choice([(name, meaning), (name, meaning), (self._name(), meaning)])
+        self._said.append((self._name(), self._meaning()))
+        return self._said[-1]
 
     def _name(self) -> str:
         rng = self._sheet.rng

@@ -15,7 +15,7 @@ class _Column:
     """What a column holds and where it stands."""
 
     def __init__(self, rng: random.Random, index: int) -> None:
-        kinds = ["number", "number", "price", "word", "words", "fact", "mark"]
+        kinds = ["number", "number", "price", "word", "words", "fact", "mark", "code"]
         self.kind = rng.choice(["word", "words"]) if index == 0 else rng.choice(kinds)
         right = self.kind in ("number", "price") and rng.random() < 0.8
         self.align = "right" if right else rng.choice(["left", "left", "left", "center"])
@@ -90,6 +90,9 @@ def _content(sheet: Sheet, column: _Column) -> str:
         return price(rng, sheet.voice)
     if column.kind == "fact":
         return fact(rng, sheet.voice)
+    if column.kind == "code":
+        # A letter before digits is no sign of money.
+        return letters(rng, 1, 2).upper() + str(rng.randrange(10 ** rng.choice([2, 3, 4])))
     if column.kind == "mark":
         return rng.choice(["yes", "no", "x", "+", "–", "•", letters(rng, 1, 3).upper()])
     return " ".join(sheet.words()[: 1 if column.kind == "word" else rng.randrange(1, 7)])
