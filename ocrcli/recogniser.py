@@ -318,8 +318,8 @@ class ModelRecogniser:
         limits = limits_with(limits, options)
         if loaded.config.sparse.page_isolated and len(blank := tokenizer.encode(" ")) == 1:
             # Other models have their ban on n-grams.
-            run, places = TokenRun(blank[0]), LinePlaces.of(tokenizer)
-            limits = replace(limits, token_run=run, line_places=places)
+            places = LinePlaces.of(tokenizer) if loaded.config.line_places else None
+            limits = replace(limits, token_run=TokenRun(blank[0]), line_places=places)
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys

@@ -85,6 +85,8 @@ class ModelConfig:
         tokens: Special ids.
         attention: "dash" (second generation: routed blocks, positions by page) or "rswa" (first
             generation: dense prompt, sliding answer, one number line).
+        line_places: Whether the model says where lines begin when it is asked; see
+            `ocrcli.engine.line_places`.
         unknown_keys: Sparse settings that nobody read.
     """
 
@@ -93,6 +95,7 @@ class ModelConfig:
     sparse: SparseConfig
     tokens: SpecialTokens
     attention: Attention = "dash"
+    line_places: bool = False
     unknown_keys: tuple[str, ...] = ()
 
     @property
@@ -164,6 +167,7 @@ class ModelConfig:
             decoder,
             sparse,
             _tokens(ConfigSection(ids)),
+            line_places=ConfigSection(ids).get("line_places", False),
             unknown_keys=tuple(section.unused()),
         )
 

@@ -24,7 +24,7 @@ class GenerationLimits:
         no_repeat_ngram: Ban on repeated n-grams, or None.
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
         token_run: Ban on endless blanks or dashes, or None.
-        line_places: What the places of lines are read by, for models that write them, or None.
+        line_places: How a model is asked where lines begin, and what says so; None: it is not.
         instruction: Sentence after the images of a prompt; None for the published ones.
         loop_guard: Detector of repetition, or None.
         max_cache_blocks: Largest key-value cache in blocks, or None for what memory allows.

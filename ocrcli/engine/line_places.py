@@ -1,6 +1,7 @@
 """Where lines are said to begin: coordinates that the embedded model may write between the text.
 
-Behind a line feed inside a block, and behind `<tr>`, it writes how far down the page the next line
+The engine asks for them: it begins the response with a line feed. Then, behind a line feed inside
+a block, and behind `<tr>`, a model that learned it writes how far down the page the next line
 begins, in thousandths. Lines of a block stand one below the other, so a place that is not below the
 one before would read a line again; it is banned. The places spell nothing.
 """
@@ -27,12 +28,14 @@ class LinePlaces:
         first: Id of coordinate 0; the others follow it.
         count: Coordinates that have an id.
         det: Id that begins the header of a block, whose coordinates come behind a label.
+        cue: Id that begins a response with places; no part of the transcript.
         openers: Ids behind which a coordinate is a place.
     """
 
     first: int
     count: int
     det: int
+    cue: int
     openers: frozenset[int]
 
     @classmethod
@@ -43,7 +46,8 @@ class LinePlaces:
             return None
         row = tokenizer.tag_ids.get("<tr>")
         openers = {tokenizer.newline_id} | ({row} if row is not None else set())
-        return cls(tokenizer.integer_id(0), count, tokenizer.det_id, frozenset(openers))
+        first, cue = tokenizer.integer_id(0), tokenizer.newline_id
+        return cls(first, count, tokenizer.det_id, cue, frozenset(openers))
 
     def is_place(self, previous: int, token: int) -> bool:
         """Return whether `token`, behind `previous`, says where a line begins."""

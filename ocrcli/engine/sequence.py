@@ -132,6 +132,8 @@ class Sequence:
         self._ids: list[int] = prompt.ids.tolist()
         self._markers = 0
         self._current = 0
+        # What begins the response instead of what the model would begin with.
+        self._cue = limits.line_places.cue if limits.line_places is not None else None
         self.section_start = 0
         self.position = self.prompt_length - 1
         # Without an instruction the response still starts where page 0 left off.
@@ -192,6 +194,11 @@ class Sequence:
         section = self.section
         if not math.isfinite(probability):
             return self._abort("the model returned scores that are not finite")
+        if self._cue is not None:
+            self._feed(self._cue)
+            self.token += 1
+            self._cue = None
+            return []
         if token_id == self._tokens.eos:
             return self._close(FinishReason.EOS)
         if token_id == self._tokens.page and self._has_markers:

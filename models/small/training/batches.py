@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import IterableDataset, get_worker_info
 
+from ocrcli.engine import LinePlaces
 from ocrcli.models.small.training.atlas import Atlas
 from ocrcli.models.small.training.composed import CANVAS_SCALE, ComposedBlock, ComposedPage
 from ocrcli.models.small.training.composer import Composer
@@ -32,6 +34,11 @@ _ORIENTABLE_GLYPHS = 40
 # Pages with a few words would hardly come up otherwise, on small pictures least of all.
 _SHORT = 0.1
 _SMALL_AREA = 500_000
+# So many pages are written with the places of their lines; the engine asks for them or not.
+_PLACED = 0.5
+# Of half of the pages with places these are shown up to so many thousandths off, less than half a
+# line, and about ten lines alike.
+_DRIFT, _STEADY = 8, 0.9
 # Of half of the pages so many tokens are shown wrong.
 _MISTAKES = 0.02
 
@@ -115,7 +122,8 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
         torch.set_num_threads(1)
         composer = Composer(Atlas.load(self.atlas), TextSource(self.data, self.held_out))
         tokenizer = Tokenizer.from_file(self.tokenizer)
-        coordinates = range(tokenizer.integer_id(0), tokenizer.integer_id(999) + 1)
+        line_places = LinePlaces.of(tokenizer)
+        assert line_places is not None, "the small model has an id for every coordinate"
         stages, shares = parts(self.stage)
         while True:
             stage = order.choices(stages, shares)[0]
@@ -130,7 +138,7 @@ class PageBatches(IterableDataset):  # type: ignore[type-arg]
             groups = [samples[i : i + stage.batch] for i in range(0, len(samples), stage.batch)]
             order.shuffle(groups)
             for group in groups:
-                yield _collate(group, width, height, tokenizer.pad_id, rng, coordinates)
+                yield _collate(group, width, height, tokenizer.pad_id, rng, line_places)
 
 
 def _compose(
@@ -157,7 +165,8 @@ def _compose(
     boxes = places = None
     if stage.structured:
         boxes = [_page_box(block.box, view, (width, height)) for block in page.blocks]
-        places = [_places(block, view, (width, height)) for block in page.blocks]
+        if rng.random() < _PLACED:
+            places = [_places(block, view, (width, height)) for block in page.blocks]
     ids = response(tokenizer, page.blocks, boxes, places)
     if len(ids) > stage.max_tokens:
         return None
@@ -258,20 +267,43 @@ def _mistaken(rng: random.Random, ids: list[int], spared: range = range(0)) -> l
     ]
 
 
+def _drifted(rng: random.Random, ids: list[int], line_places: LinePlaces) -> list[int]:
+    """Return a response whose places are shown too high or too low, several lines alike.
+
+    What is asked for stays right. A model that has only ever seen right places adds the distance of
+    lines to the last one, and is a line off after forty: it has to look where lines are.
+    """
+    if rng.random() < 0.5:
+        return ids
+    told = [i for i, is_text in enumerate(line_places.spells(ids)) if not is_text]
+    shown, off = list(ids), 0.0
+    apart = [abs(ids[after] - ids[before]) for before, after in pairwise(told)]
+    for place, distance in zip(told, [*apart, _DRIFT], strict=False):
+        if rng.random() > _STEADY:
+            off = rng.uniform(-_DRIFT, _DRIFT)
+        most = 0.45 * distance
+        moved = PLACE_STEP * round(min(max(off, -most), most) / PLACE_STEP)
+        last = line_places.first + line_places.count - 1
+        shown[place] = min(max(ids[place] + moved, line_places.first), last)
+    return shown
+
+
 def _collate(
     samples: list[_Sample],
     width: int,
     height: int,
     pad: int,
     rng: random.Random,
-    spared: range = range(0),
+    line_places: LinePlaces,
 ) -> TrainingBatch:
     longest = max(len(sample.ids) for sample in samples)
+    spared = range(line_places.first, line_places.first + line_places.count)
     length = -(-(longest - 1) // _LENGTH_STEP) * _LENGTH_STEP + 1
     tokens = np.full((len(samples), length), pad, np.int64)
     following = np.full((len(samples), length - 1), pad, np.int64)
     for row, sample in enumerate(samples):
-        tokens[row, : len(sample.ids)] = _mistaken(rng, sample.ids, spared)
+        shown = _drifted(rng, sample.ids, line_places)
+        tokens[row, : len(sample.ids)] = _mistaken(rng, shown, spared)
         following[row, : len(sample.ids) - 1] = sample.ids[1:]
     pages = [sample.page for sample in samples]
     views = [sample.view for sample in samples]

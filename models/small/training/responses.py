@@ -1,8 +1,8 @@
 """What the model is to write for a composed page: block headers, lines, tables as HTML.
 
-Behind each line feed inside a block, and behind each `<tr>`, one coordinate says how far down the
-page the line begins. A reader that has just said where it goes on neither reads a line twice nor
-skips one that begins like another.
+A response that begins with a line feed says where its lines are: one coordinate, behind each line
+feed inside a block and behind each `<tr>`, tells how far down the page the line begins. A reader that
+has just said where it goes on neither reads a line twice nor skips one that begins like another.
 """
 
 import re
@@ -32,9 +32,12 @@ def response(
         blocks: Blocks in reading order.
         boxes: Their boxes in thousandths of the page; None for bare lines without headers.
         places: How far down the page each of a block's lines, or rows, begins, in thousandths;
-            empty for a block in which that is not said. None: it is said in no block.
+            empty for a block in which that is not said. None: it is said in no block, and the
+            response does not begin with a line feed.
     """
     ids = [tokenizer.page_id]
+    if places is not None:
+        ids.append(tokenizer.newline_id)
     for index, block in enumerate(blocks):
         if boxes is not None:
             if index:

@@ -11,9 +11,11 @@ import pytest
 import torch
 
 import ocrcli.models.small
+from ocrcli.engine import LinePlaces
 from ocrcli.models.small.training.batches import (
     PLACE_STEP,
     PageBatches,
+    _drifted,
     _mistaken,
     _page_box,
     _places,
@@ -67,6 +69,34 @@ def test_coordinates_are_never_mistaken():
     shown = [_mistaken(rng, ids, range(100, 410)) for _ in range(100)]
     assert all(each[91:401] == ids[91:401] for each in shown)
     assert any(each != ids for each in shown)
+
+
+def test_places_of_some_responses_drift_by_less_than_half_a_line():
+    tokenizer = Tokenizer.from_file(TOKENIZER)
+    line_places, first = LinePlaces.of(tokenizer), tokenizer.integer_id(0)
+    ids = [tokenizer.page_id, tokenizer.newline_id]
+    ids += tokenizer.encode_det("text", (100, 100, 900, 900))
+    for down in range(120, 900, 12):
+        ids += [*tokenizer.encode("word"), tokenizer.newline_id, first + down]
+    rng = random.Random(0)
+    shown = [_drifted(rng, ids, line_places) for _ in range(200)]
+    assert 70 < sum(each == ids for each in shown) < 130
+    is_text = line_places.spells(ids)
+    steady = moved = 0
+    for each in shown:
+        told = [
+            (one, other) for one, other, text in zip(ids, each, is_text, strict=True) if not text
+        ]
+        assert all(
+            one == other for one, other, text in zip(ids, each, is_text, strict=True) if text
+        )
+        assert all(abs(one - other) <= 6 and (other - first) % 2 == 0 for one, other in told)
+        offs = [other - one for one, other in told]
+        moved += sum(off != 0 for off in offs[1:])
+        steady += sum(a == b != 0 for a, b in itertools.pairwise(offs))
+    # Neighbours are off alike: a reader cannot take the mean of the last lines.
+    assert moved > 1000
+    assert steady > 0.7 * moved
 
 
 def test_boxes_are_shares_of_the_image_with_its_padding():

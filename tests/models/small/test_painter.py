@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from ocrcli.engine import LinePlaces
 from ocrcli.models.small.training.atlas import GLYPH_INDEX, SIZES
 from ocrcli.models.small.training.batches import _collate, _Sample, _View, _view
 from ocrcli.models.small.training.composed import ComposedBlock, ComposedPage
@@ -44,7 +45,8 @@ def collated(pages, views=None, damage=0.0):
         _Sample(page, [4, 2], view, (WIDTH, HEIGHT), damage)
         for page, view in zip(pages, views or [straight()] * len(pages), strict=True)
     ]
-    return _collate(samples, WIDTH, HEIGHT, 0, random.Random(0))
+    line_places = LinePlaces(first=10, count=2, det=5, cue=6, openers=frozenset())
+    return _collate(samples, WIDTH, HEIGHT, 0, random.Random(0), line_places)
 
 
 def ink_of(painter, pages, views=None):

@@ -92,8 +92,8 @@ def test_tokenizers_without_coordinates_have_no_places(tokenizer, monkeypatch):
     assert GenerationLimits().line_places is None
 
 
-LINE, BLOCK, END, LABEL, FIRST = 11, 12, 13, 14, 60
-SMALL = LinePlaces(first=FIRST, count=20, det=BLOCK, openers=frozenset({LINE}))
+LINE, BLOCK, END, LABEL, OTHER, FIRST = 11, 12, 13, 14, 15, 60
+SMALL = LinePlaces(first=FIRST, count=20, det=BLOCK, cue=LINE, openers=frozenset({LINE}))
 HEADER = [BLOCK, LABEL, FIRST, FIRST + 2, FIRST + 9, FIRST + 9, END]
 
 
@@ -107,15 +107,26 @@ def written(kit, script, **limits):
 def test_the_engine_keeps_a_model_from_going_back_in_a_block(kit):
     script = [*HEADER, 30, LINE, FIRST + 5, 31, LINE, FIRST + 4, 32]
     assert written(kit, script).token_ids == tuple(script)
-    held = written(kit, script, line_places=SMALL).token_ids
+    held = written(kit, [OTHER, *script], line_places=SMALL).token_ids
     assert held[:-2] == tuple(script[:-2])
     assert held[-2] != FIRST + 4
     assert held[-1] == 32
 
 
+@pytest.mark.parametrize("begun", [OTHER, LINE, 2])
+def test_the_engine_asks_for_places_whatever_the_model_would_begin_with(kit, begun):
+    script = [*HEADER, 30, LINE, FIRST + 5, 31]
+    asked = written(kit, [begun, *script], line_places=SMALL)
+    assert asked.token_ids == tuple(script)
+    assert asked.output_tokens == len(script)
+    assert [start.down for start in asked.line_starts] == [5]
+    assert not written(kit, script).line_starts
+
+
 def test_how_sure_a_place_is_says_nothing_of_the_text(kit):
     script = [*HEADER, 30, LINE, FIRST + 5, 31]
-    every, text = written(kit, script), written(kit, script, line_places=SMALL)
+    every = written(kit, script)
+    text = written(kit, [OTHER, *script], line_places=SMALL)
     assert text.token_ids == every.token_ids == tuple(script)
     assert text.markup == every.markup
     place = script.index(FIRST + 5)
