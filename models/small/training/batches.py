@@ -34,10 +34,8 @@ _ORIENTABLE_GLYPHS = 40
 # Pages with a few words would hardly come up otherwise, on small pictures least of all.
 _SHORT = 0.1
 _SMALL_AREA = 500_000
-# So many pages are written with the places of their lines; the engine asks for them or not.
-_PLACED = 0.5
-# Of half of the pages with places these are shown up to so many thousandths off, less than half a
-# line, and about ten lines alike.
+# Of half of the pages places are shown up to so many thousandths off, less than half a line, and
+# about ten lines alike.
 _DRIFT, _STEADY = 8, 0.9
 # Of half of the pages so many tokens are shown wrong.
 _MISTAKES = 0.02
@@ -165,8 +163,7 @@ def _compose(
     boxes = places = None
     if stage.structured:
         boxes = [_page_box(block.box, view, (width, height)) for block in page.blocks]
-        if rng.random() < _PLACED:
-            places = [_places(block, view, (width, height)) for block in page.blocks]
+        places = [_places(block, view, (width, height)) for block in page.blocks]
     ids = response(tokenizer, page.blocks, boxes, places)
     if len(ids) > stage.max_tokens:
         return None
