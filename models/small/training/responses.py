@@ -1,8 +1,8 @@
 """What the model is to write for a composed page: block headers, lines, tables as HTML.
 
 A response that begins with a line feed says where its lines are: one coordinate, behind each line
-feed inside a block and behind each `<tr>`, tells how far down the page the line begins. A reader that
-has just said where it goes on neither reads a line twice nor skips one that begins like another.
+feed inside a block and behind each `<tr>`, tells how far down the page the line begins. A reader
+that has just said where it goes on neither reads a line twice nor skips one that is like another.
 """
 
 import re
