@@ -46,7 +46,7 @@ _CODE_WORDS = (
 
 def fact(rng: random.Random, language: str) -> str:
     """Return a date, time, price, number, address or abbreviation; may hold blanks."""
-    kind = rng.randrange(12)
+    kind = rng.randrange(13)
     if kind < 2:
         return date(rng, language)
     if kind == 2:
@@ -71,6 +71,8 @@ def fact(rng: random.Random, language: str) -> str:
         return rng.choice([*texts, roman(first)])
     if kind == 9:
         return code_word(rng)
+    if kind == 10:
+        return name_with_digits(rng)
     return number(rng, language)
 
 
@@ -153,6 +155,15 @@ def roman(value: int) -> str:
         result += sign * (value // size)
         value %= size
     return result
+
+
+def name_with_digits(rng: random.Random) -> str:
+    """Return a name like `RAID5`, `x86`, `E966` or `iso8859-15`: which signs are digits is seen."""
+    word = letters(rng, 1, rng.choice([1, 2, 4, 6]))
+    word = rng.choice([word, word.upper(), word.upper(), word.title()])
+    digits = str(rng.randrange(10 ** rng.choice([1, 1, 2, 3, 4])))
+    tail = rng.choice(["", "", "", "", f"-{rng.randrange(20)}", letters(rng, 1, 2)])
+    return word + digits + tail
 
 
 def code_word(rng: random.Random) -> str:

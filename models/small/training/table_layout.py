@@ -3,7 +3,7 @@
 import random
 
 from ocrcli.models.small.training.composed import ComposedBlock, TableCell, Type
-from ocrcli.models.small.training.facts import fact, letters, number, price
+from ocrcli.models.small.training.facts import fact, letters, name_with_digits, number, price
 from ocrcli.models.small.training.parts import caption
 from ocrcli.models.small.training.sheet import Sheet
 
@@ -91,11 +91,11 @@ def _content(sheet: Sheet, column: _Column) -> str:
     if column.kind == "fact":
         return fact(rng, sheet.voice)
     if column.kind == "code":
-        # A letter before digits is no sign of money.
-        return letters(rng, 1, 2).upper() + str(rng.randrange(10 ** rng.choice([2, 3, 4])))
+        return name_with_digits(rng)
     if column.kind == "mark":
         return rng.choice(["yes", "no", "x", "+", "–", "•", letters(rng, 1, 3).upper()])
-    return " ".join(sheet.words()[: 1 if column.kind == "word" else rng.randrange(1, 7)])
+    most = 1 if column.kind == "word" else rng.choice([7, 7, 7, 15])
+    return " ".join(sheet.words()[: 1 if most == 1 else rng.randrange(1, most)])
 
 
 class _Grid:
@@ -116,6 +116,9 @@ class _Grid:
         self.step = style.size * sheet.rng.uniform(1.1, 1.3)
         self.air = style.size * sheet.rng.uniform(0.15, 0.6)
         self.thick = sheet.rng.choice([1, 2, 2, 3])
+        # Where the lines of a cell stand in a row that is taller: at its head, middle or foot.
+        self.down = sheet.rng.choice([0.0, 0.0, 0.0, 0.5, 0.5, 1.0])
+        self.most_lines = sheet.rng.choice([3, 3, 6])
         self.top = sheet.y
         self.tall = 0
         if ruled not in ("none", "zebra"):
@@ -201,7 +204,8 @@ class _Grid:
             sheet.fill(self.left, top, self.right, top + height, 0.85)
         before = len(self.block.starts)
         for (first, end, _), lines in zip(cells, lines_of, strict=True):
-            self._put(lines, first, end, top + self.air, style)
+            lower = self.down * (max(map(len, lines_of)) - len(lines)) * self.step
+            self._put(lines, first, end, top + self.air + lower, style)
         # A row begins with its first line, however many its cells have.
         del self.block.starts[before:]
         self.block.begin(self.left, top + self.air + _BASELINE * style.size)
@@ -225,7 +229,7 @@ class _Grid:
                 continue
             if rows and self.sheet.width_of(f"{rows[-1]} {word}", style) <= room:
                 rows[-1] += " " + word
-            elif len(rows) < 3:
+            elif len(rows) < self.most_lines:
                 rows.append(word)
         return rows
 

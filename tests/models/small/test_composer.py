@@ -96,7 +96,7 @@ def test_plain_text_is_drawn_as_it_is_asked_for(composer):
         codes += [block.lines for block in page.blocks if block.label == "code"]
         titles += [block.lines for block in page.blocks if block.label == "title"]
     # Columns stand below each other, and rules are as wide as what they belong to.
-    headed = [lines for lines in codes if lines[0].endswith("(brief description)")]
+    headed = [lines for lines in codes if lines[0].endswith("(brief description)") and lines[1:]]
     assert headed
     assert all(lines[1].rstrip("-").count("-") % 4 == 0 for lines in headed)
     assert all(len(lines[1]) == len(lines[0]) for lines in headed)
