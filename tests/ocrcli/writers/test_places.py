@@ -71,8 +71,14 @@ def test_lines_stand_where_the_model_says_they_do():
 
 @pytest.mark.parametrize("last", [488, 499, 500, 506])
 def test_last_line_may_be_said_to_begin_at_the_lower_edge(last):
-    assert lines_of((205, 350, last))[-1][1] == 500
-    assert lines_of((205, 350, last)) != lines_of(None)
+    assert lines_of((205, 420, last))[-1][1] == 500
+    assert lines_of((205, 420, last)) != lines_of(None)
+
+
+def test_lines_that_lie_evenly_are_placed_by_the_box():
+    # Distances of lines that are off add up, up to two lines in a long column.
+    assert lines_of((250, 340, 430)) == lines_of(None)
+    assert lines_of((250, 340, 480)) != lines_of(None)
 
 
 @given(data=st.data())
