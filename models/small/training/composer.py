@@ -62,8 +62,8 @@ _TECHNICAL_KINDS: tuple[tuple[_Maker, float], ...] = (
     (layouts.article, 0.04),
 )
 _KINDS: tuple[tuple[_Maker, float], ...] = (
-    (layouts.article, 0.68),
-    (layouts.tables, 0.06),
+    (layouts.article, 0.62),
+    (layouts.tables, 0.12),
     (letter, 0.09),
     (layouts.form, 0.05),
     (_pictures, 0.035),

@@ -7,6 +7,7 @@ from ocrcli.models.small.training.facts import fact, letters, name_with_digits, 
 from ocrcli.models.small.training.parts import caption
 from ocrcli.models.small.training.sheet import Sheet
 
+_RULES = ("grid", "grid", "grid", "rows", "columns", "frame", "book", "book", "none", "zebra")
 _PAD = 0.35
 _BASELINE = 0.8
 
@@ -59,7 +60,7 @@ def _set(sheet: Sheet, max_characters: int) -> ComposedBlock | None:
         column.left, column.right = edge, edge + span * column.weight / total
         edge = column.right
     block = ComposedBlock("table", table=[])
-    ruled = rng.choice(["grid", "grid", "rows", "frame", "book", "book", "none", "zebra"])
+    ruled = rng.choice(_RULES)
     grid = _Grid(sheet, block, columns, style, head, ruled)
     headed = rng.random() < 0.85
     if headed:
@@ -121,7 +122,9 @@ class _Grid:
         self.most_lines = sheet.rng.choice([3, 3, 6])
         self.top = sheet.y
         self.tall = 0
-        if ruled not in ("none", "zebra"):
+        # What stands in a cell that spans rows: its lines, columns, upper edge and type.
+        self.spanning: tuple[list[str], int, int, float, Type] | None = None
+        if ruled not in ("none", "zebra", "columns"):
             self._across(2 if ruled == "book" else 1)
         self.shade = sheet.rng.uniform(0.05, 0.2)
         self.dark_head = sheet.rng.random() < 0.12
@@ -158,7 +161,9 @@ class _Grid:
         rows = 1
         # A cell can only span rows that are sure to follow.
         room = sheet.bottom - sheet.y > 12 * self.step
-        if self.ruled == "grid" and rng.random() < 0.06 and room and cells[0][:2] == (0, 1):
+        # Without a rule below, only its place in the middle tells it from one above an empty cell.
+        is_seen = self.ruled in ("grid", "rows") or (self.down == 0.5 and self.ruled != "zebra")
+        if is_seen and room and cells[0][:2] == (0, 1) and rng.random() < 0.06:
             rows = 2
         return self._row(cells, False, rows)
 
@@ -203,21 +208,33 @@ class _Grid:
         elif is_heading and self.dark_head and self.ruled != "none":
             sheet.fill(self.left, top, self.right, top + height, 0.85)
         before = len(self.block.starts)
+        if cells[0][0] == 1:
+            self._put_spanning(top + height)
         for (first, end, _), lines in zip(cells, lines_of, strict=True):
+            if rows > 1 and (first, end) == (0, 1):
+                self.spanning = (lines, first, end, top, style)
+                continue
             lower = self.down * (max(map(len, lines_of)) - len(lines)) * self.step
             self._put(lines, first, end, top + self.air + lower, style)
         # A row begins with its first line, however many its cells have.
         del self.block.starts[before:]
         self.block.begin(self.left, top + self.air + _BASELINE * style.size)
         sheet.y = top + height
-        if self.ruled == "grid":
+        if self.ruled in ("grid", "columns"):
             for first, _, _ in cells:
                 if first:
                     sheet.upright(self.columns[first].left, top, sheet.y, self.thick)
+        if self.ruled in ("grid", "rows") or (self.ruled == "book" and is_heading):
             self._across(1, self.columns[1].left if rows > 1 and len(cells) > 1 else None)
-        elif self.ruled == "rows" or (self.ruled == "book" and is_heading):
-            self._across()
         return True
+
+    def _put_spanning(self, bottom: float) -> None:
+        """Set the cell beside the last rows, now that it is known how far down it reaches."""
+        if self.spanning:
+            lines, first, end, top, style = self.spanning
+            spare = bottom - top - 2 * self.air - len(lines) * self.step
+            self._put(lines, first, end, top + self.air + self.down * max(0.0, spare), style)
+            self.spanning = None
 
     def _lines(self, text: str, first: int, end: int, style: Type) -> list[str]:
         """Return `text` broken to the width of the columns; what is too wide is left out."""
