@@ -38,6 +38,7 @@ def test_empty_file_gives_the_published_sizes():
     assert config.sparse == SparseConfig()
     assert config.tokens == SpecialTokens(bos=0, eos=1, pad=2, image=128815, page=None)
     assert config.unknown_keys == ()
+    assert not config.line_places
     decoder, vision = config.decoder, config.vision
     assert (decoder.hidden_size, decoder.num_layers, decoder.vocab_size) == (1280, 12, 129280)
     assert (decoder.num_heads, decoder.num_kv_heads, decoder.head_dim) == (10, 10, 128)
@@ -231,7 +232,9 @@ def test_small_model_has_the_sizes_that_its_training_relies_on():
         image_newline=True,
         view_separator=False,
         orientation_head=True,
+        padded_coordinates=True,
     )
+    assert config.line_places
     assert (vision.cell_size, vision.feature_width) == (32, 384)
     assert vision.position_size == 2 * vision.encoder_position_size
     assert decoder.tie_word_embeddings
