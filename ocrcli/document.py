@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ocrcli.bands import Bands
+    from ocrcli.halves import Halves
     from ocrcli.ink import InkMap
     from ocrcli.text_layer import Layer
 
@@ -150,6 +151,7 @@ class PageImage:
         crop: What the pixels show, as shares 0 to 1 of the page; None: all of it.
         bands: Draws a very long page in bands, which are read in its place; None for other pages.
         redraw: Draws the page again, so many tenths smaller; None where nobody can.
+        halves: Draws the page in two halves, with larger letters; None where nobody can.
     """
 
     pixels: "NDArray[np.uint8]"
@@ -159,6 +161,7 @@ class PageImage:
     crop: Box | None = None
     bands: "Bands | None" = None
     redraw: "Callable[[int], PageImage | PageFailure] | None" = None
+    halves: "Halves | None" = None
 
     @property
     def page_number(self) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ocrcli.document import Page, PageFacts, PageFailure, PageImage, PageStatus
+from ocrcli.document import Page, PageFailure, PageImage, PageStatus
+from ocrcli.halves import gaps, one_result
 from ocrcli.long_page import LongPage
 from ocrcli.options import Options, TextLayer
 from ocrcli.recogniser import Recogniser
@@ -122,7 +123,7 @@ def _with_model(
     """Yield records from the first inked page on, until too many wait that the model never sees."""
     # Everything in the order of the pages, and what the model has in the order it was given.
     waiting: deque[_Waiting] = deque()
-    given: deque[_PageOf | _BandOf] = deque()
+    given: deque[_PageOf | _HalfOf | _BandOf] = deque()
     doubtful: deque[_PageOf] = deque()
     new = chain([first], source)
 
@@ -145,7 +146,7 @@ def _with_model(
         limit = clock.limit()
         if page.bands is None:
             recogniser.load()
-            item = _PageOf(page.facts, page.redraw)
+            item = _PageOf(page)
             waiting.append(item)
             given.append(item)
             yield replace(page, deadline=clock.deadline(limit))
@@ -164,6 +165,12 @@ def _with_model(
         waiting.append(long_page)
 
     def asked_again(item: _PageOf) -> Iterator[PageImage]:
+        halves = item.halves()
+        given.extend(_HalfOf(item) for _ in halves)
+        limit = clock.limit()
+        if halves:
+            yield from (replace(half, deadline=clock.deadline(limit)) for half in halves)
+            return
         page = item.smaller()
         if page is None:
             item.keep()
@@ -176,8 +183,9 @@ def _with_model(
             yield from _settled(waiting)
             item = given.popleft()
             item.read(result, reading.style, second)
-            if isinstance(item, _PageOf) and not item.is_done:
-                doubtful.append(item)
+            page = item.page if isinstance(item, _HalfOf) else item
+            if isinstance(page, _PageOf) and page.is_to_be_asked:
+                doubtful.append(page)
             yield from _settled(waiting)
         for item in given:
             item.keep()
@@ -191,19 +199,23 @@ def _with_model(
 class _PageOf:
     """A page that is with the model, or waits to be read once more."""
 
-    def __init__(
-        self,
-        facts: PageFacts,
-        redraw: "Callable[[int], PageImage | PageFailure] | None",
-    ) -> None:
+    def __init__(self, page: PageImage) -> None:
         self.record: Page | None = None
-        self._facts, self._redraw = facts, redraw
+        self._facts, self._redraw = page.facts, page.redraw
+        self._draw_halves = page.halves
         self._first: Page | None = None
+        self._awaited = 0
+        self._half: PageResult | None = None
 
     @property
     def is_done(self) -> bool:
         """Whether there is a record."""
         return self.record is not None
+
+    @property
+    def is_to_be_asked(self) -> bool:
+        """Whether the page is to be read once more, and that is not under way."""
+        return not self.is_done and not self._awaited
 
     def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
         """Take an answer; the first one may leave the page to be read again."""
@@ -220,6 +232,26 @@ class _PageOf:
         else:
             self.record = page
 
+    def halves(self) -> list[PageImage]:
+        """Return the page in two halves, once; none where it cannot be cut."""
+        draw, self._draw_halves = self._draw_halves, None
+        places = gaps(self._first) if self._first is not None else []
+        halves = draw(places) if draw is not None and places else []
+        self._awaited = len(halves)
+        return halves
+
+    def read_half(self, result: "PageResult", style: TextStyle) -> None:
+        """Take the answer to a half; where one of them is no good the page is read smaller."""
+        assert self._first is not None, "only a page that was read is read in halves"
+        self._awaited -= 1
+        if self._awaited:
+            self._half = result
+            return
+        assert self._half is not None, "a page has two halves"
+        whole = one_result(self._half, result)
+        if whole is not None:
+            self.record = better(self._first, finished_page(self._facts, whole, 1, style))
+
     def smaller(self) -> PageImage | None:
         """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""
         assert self._redraw is not None, "a page that cannot be drawn again is not read again"
@@ -232,6 +264,21 @@ class _PageOf:
     def keep(self) -> None:
         """Make do with what there is: no further answer will come."""
         self.record = self._first or failed_page(PageFailure(self._facts, _NO_ANSWER))
+
+
+class _HalfOf:
+    """A half of a page that is with the model."""
+
+    def __init__(self, page: _PageOf) -> None:
+        self.page = page
+
+    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
+        """Hand the answer to the page."""
+        self.page.read_half(result, style)
+
+    def keep(self) -> None:
+        """Tell the page that no answer will come."""
+        self.page.keep()
 
 
 class _BandOf:

@@ -23,6 +23,7 @@ from ocrcli.cropping import Cropping, cropping
 from ocrcli.document import Box, Notice, PageFacts, PageFailure, PageImage, Source
 from ocrcli.errors import InputError
 from ocrcli.file_type import file_type
+from ocrcli.halves import Gap, half_images
 from ocrcli.ink import InkMap, ink_map
 from ocrcli.options import FileOptions, PageSelection
 from ocrcli.pdf_file import PdfFile, PdfPageError
@@ -123,11 +124,28 @@ class Pages:
             return None
         try:
             _, sharpest = self._file.detail(facts)
-            plan = cropping(ink, facts.dpi, size, SMALL_ENLARGEMENT * size.picture_scale * sharpest)
+            plan = cropping(ink, facts.dpi, size, _enlarged(sharpest, size))
             return None if plan is None else (plan, self._file.cropped(facts.page_number, plan))
         except (PdfPageError, PictureError):
             # It was drawn as a whole.
             return None
+
+    def _halves(self, page_number: int, places: Sequence[Gap]) -> list[PageImage]:
+        whole = self._load(page_number, time.perf_counter())
+        if isinstance(whole, PageFailure):
+            return []
+        is_inverted = INVERTED in whole.facts.warnings
+
+        def draw(crop: Cropping) -> Grey:
+            drawn = self._file.cropped(page_number, crop)
+            return 255 - drawn if is_inverted else drawn
+
+        try:
+            _, sharpest = self._file.detail(whole.facts)
+            return half_images(whole, places, self._size, _enlarged(sharpest, self._size), draw)
+        except (PdfPageError, PictureError):
+            # It was drawn as a whole.
+            return []
 
     def _bands(self, page_number: int, plan: Banding) -> Iterator[Band | PageFailure]:
         started = time.perf_counter()
@@ -195,6 +213,7 @@ class Pages:
             crop=None if crop is None else crop[0].box,
             bands=None if plan is None else partial(self._bands, page_number, plan),
             redraw=partial(self._redrawn, page_number),
+            halves=None if plan is not None else partial(self._halves, page_number),
         )
 
     def cutouts(self, page_number: int, boxes: Sequence[Box]) -> list[Image.Image]:
@@ -293,6 +312,11 @@ def open_pages(
         raise
     source = Source(name, sha256, opened.num_pages, len(page_numbers), opened.notices)
     return Pages(opened, source, page_numbers, size or PageSize())
+
+
+def _enlarged(sharpest_dpi: float, size: PageSize) -> float:
+    """Return the resolution up to which a picture may be enlarged."""
+    return SMALL_ENLARGEMENT * size.picture_scale * sharpest_dpi
 
 
 def _sha256(path: Path) -> str:

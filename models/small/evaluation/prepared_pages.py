@@ -1,5 +1,6 @@
 """Prepared pages as the images that the engine reads, at their size and smaller."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,9 @@ from PIL import Image
 from ocrcli.models.small.evaluation.page_set import EvaluationPage, Grey, load_pixels
 
 if TYPE_CHECKING:
+    from ocrcli.cropping import Cropping
     from ocrcli.document import PageImage
+    from ocrcli.halves import Gap
     from ocrcli.ink import InkMap
 
 _POINTS_PER_INCH = 72.0
@@ -69,7 +72,33 @@ class PreparedPages:
             ),
             crop=page.crop,
             redraw=partial(self._image, number),
+            halves=partial(self._halves, number),
         )
+
+    def _halves(self, number: int, places: "Sequence[Gap]") -> "list[PageImage]":
+        from ocrcli.halves import half_images
+        from ocrcli.raster import PageSize, resample
+
+        page, whole = self._pages[number - 1], self._image(number)
+        sheet = Image.fromarray(whole.pixels)
+        if page.crop is not None:
+            # The page with its margins, which are paper.
+            paper = int(np.median(whole.pixels))
+            across = round(whole.pixels.shape[1] / (page.crop[2] - page.crop[0]))
+            down = round(whole.pixels.shape[0] / (page.crop[3] - page.crop[1]))
+            sheet = Image.new("L", (across, down), paper)
+            sheet.paste(
+                Image.fromarray(whole.pixels),
+                (round(page.crop[0] * across), round(page.crop[1] * down)),
+            )
+
+        def draw(plan: "Cropping") -> Grey:
+            across, down = sheet.size
+            left, top, right, bottom = plan.box
+            area = (left * across, top * down, right * across, bottom * down)
+            return resample(sheet, plan.columns, plan.rows, area)
+
+        return half_images(whole, places, PageSize(), math.inf, draw)
 
 
 def _smaller(pixels: Grey) -> Grey:
