@@ -251,6 +251,9 @@ class _PageOf:
         whole = one_result(self._half, result)
         if whole is not None:
             self.record = better(self._first, finished_page(self._facts, whole, 1, style))
+        elif "timeout" in (self._half.finish, result.finish):
+            # Its time is over.
+            self.keep()
 
     def smaller(self) -> PageImage | None:
         """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""

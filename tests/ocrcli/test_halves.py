@@ -241,6 +241,13 @@ class TestReading:
         assert records[1].text.split() == ["Smaller", "letters"]
         assert sheets.drawn.count((2, "upper")) == sheets.drawn.count((2, "smaller")) == 1
 
+    def test_page_whose_time_is_over_is_not_read_a_third_time(self, fakes, read):
+        sheets = Sheets(3)
+        late = fakes.result(1, "", finish="timeout", error="late")
+        records = read(sheets, fakes.result(1, fakes.block("x")), late)
+        assert records[1].text.split() == ["First", "reading"]
+        assert (2, "smaller") not in sheets.drawn
+
     def test_page_that_cannot_be_cut_is_read_smaller(self, fakes, read):
         sheets = Sheets(3, can_be_cut=False)
         records = read(sheets, fakes.result(1, fakes.block("Smaller\nletters")))
