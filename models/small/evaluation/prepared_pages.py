@@ -23,8 +23,8 @@ _POINTS_PER_INCH = 72.0
 class PreparedPages:
     """The pages of a set.
 
-    For a second reading the command draws a page anew, in halves or a tenth smaller; here its pixels
-    are scaled, so halves are larger than usual but hold no more detail.
+    For a second reading the command draws a page anew, in halves or a tenth smaller; here its
+    pixels are scaled, so halves are larger than usual but hold no more detail.
     """
 
     def __init__(self, folder: Path, name: str, pages: Sequence[EvaluationPage]) -> None:
