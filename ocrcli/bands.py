@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from PIL import Image
 
 from ocrcli.document import Notice, PageFacts, PageFailure, PageImage
 from ocrcli.ink import ink_map, ink_quads
-from ocrcli.raster import Grey, PageSize, dark_on_light, resample
+from ocrcli.raster import Grey, PageSize, dark_on_light, tenths_smaller
 
 MARGIN_ROWS = 16
 """Rows of paper added above and below a band: models expect no text at the very edge."""
@@ -202,10 +201,18 @@ def band_of(page_number: int, piece: Piece, plan: Banding, seconds: float) -> Ba
         ),
     )
 
-    def redraw(tenths: int) -> PageImage:
-        share = 0.9**tenths
-        across, down = max(1, int(width * share)), max(1, int(height * share))
-        return replace(image, pixels=resample(Image.fromarray(pixels), across, down))
-
     top = (piece.first_row - MARGIN_ROWS) * points
-    return Band(replace(image, redraw=redraw), top, piece.overlap * points)
+    return Band(redrawable(image), top, piece.overlap * points)
+
+
+def redrawable(image: PageImage) -> PageImage:
+    """Return a part of a page as one that can be had smaller, by scaling its pixels.
+
+    Args:
+        image: The part.
+    """
+
+    def redraw(tenths: int) -> PageImage:
+        return replace(image, pixels=tenths_smaller(image.pixels, tenths))
+
+    return replace(image, redraw=redraw)

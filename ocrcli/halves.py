@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ocrcli.bands import gap
+from ocrcli.bands import gap, redrawable
 from ocrcli.blocks import MAX_COORDINATE
 from ocrcli.confidence import TokenTrace
 from ocrcli.cropping import Cropping, cropping
@@ -99,7 +99,7 @@ def half_images(
         pixels = _only(draw(plan), plan, top, bottom)
         # Half a page is no page to tell from which way up it lies.
         part_facts = replace(facts, dpi=plan.dpi, ink=None, ink_pixels=0)
-        images.append(PageImage(pixels, part_facts, crop=plan.box))
+        images.append(redrawable(PageImage(pixels, part_facts, crop=plan.box)))
     return images
 
 

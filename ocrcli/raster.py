@@ -217,6 +217,19 @@ def overview_of(pixels: Pixels) -> Grey:
     return resample(image, across, down)
 
 
+def tenths_smaller(pixels: Grey, tenths: int) -> Grey:
+    """Return a picture so many times a tenth smaller.
+
+    Args:
+        pixels: Grey values, uint8 [height, width].
+        tenths: Times, 0 or more.
+    """
+    height, width = pixels.shape
+    share = 0.9**tenths
+    across, down = max(1, int(width * share)), max(1, int(height * share))
+    return resample(Image.fromarray(pixels), across, down)
+
+
 def resample(
     image: Image.Image,
     width: int,

@@ -23,11 +23,11 @@ class Redrawing(Protocol):
 
 
 class SecondReading:
-    """Reads a page once more, drawn a little smaller.
+    """Reads a page once more, drawn in another size.
 
     A greedy model that is shown the same picture twice makes the same mistake twice. A page that
-    loops or was cut is read alone and with more patience; one that is merely doubtful takes its
-    turn among the others.
+    loops or was cut is read alone, a tenth smaller and with more patience; one that is merely
+    doubtful takes its turn among the others, in halves where it can be cut (`halves`).
     """
 
     def __init__(self, pages: Redrawing, recogniser: Recogniser, page_timeout_s: float | None):

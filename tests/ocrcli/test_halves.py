@@ -106,6 +106,13 @@ class TestHalfImages:
         assert upper.crop[1] < 0.1
         assert lower.crop[3] > 0.9
 
+    def test_each_can_be_had_smaller_for_want_of_memory(self, letter):
+        _, (upper, _) = drawn(letter(), MIDDLE)
+        smaller = upper.redraw(3)
+        assert smaller.crop == upper.crop
+        assert smaller.pixels.shape[0] == int(0.9**3 * upper.pixels.shape[0])
+        assert np.array_equal(upper.redraw(0).pixels, upper.pixels)
+
     def test_first_place_without_ink_is_taken(self, letter):
         through_a_line = [(0.3, 0.3), (0.49, 0.53)]
         _, halves = drawn(letter(), through_a_line)
