@@ -293,7 +293,7 @@ class ModelRecogniser:
     def _load_on(self, wanted: Device) -> "Engine":
         import torch
 
-        from ocrcli.engine import Engine, GenerationLimits, LinePlaces, TokenRun
+        from ocrcli.engine import BlockHeader, Engine, GenerationLimits, LinePlaces, TokenRun
         from ocrcli.model_tokenizer import tokenizer_of
         from ocrcli.models import CheckpointError, load_model, model_facts
 
@@ -319,7 +319,8 @@ class ModelRecogniser:
         if loaded.config.sparse.page_isolated and len(blank := tokenizer.encode(" ")) == 1:
             # Other models have their ban on n-grams.
             places = LinePlaces.of(tokenizer) if loaded.config.line_places else None
-            limits = replace(limits, token_run=TokenRun(blank[0]), line_places=places)
+            header, run = BlockHeader.of(tokenizer), TokenRun(blank[0])
+            limits = replace(limits, token_run=run, block_header=header, line_places=places)
         engine = Engine(loaded.model, tokenizer, limits)
         self._model, self._tokenizer = loaded.model, tokenizer
         self.unknown_keys = loaded.config.unknown_keys

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ocrcli.engine.block_header import BlockHeader
 from ocrcli.engine.guards import LoopGuard
 from ocrcli.engine.line_places import LinePlaces
 from ocrcli.engine.sampling import NoRepeatNgram, TokenRun
@@ -24,6 +25,7 @@ class GenerationLimits:
         no_repeat_ngram: Ban on repeated n-grams, or None.
         lone_page_ngram: What replaces it for a prompt of one page; None for the same.
         token_run: Ban on endless blanks or dashes, or None.
+        block_header: What may stand in the header of a block, for models that have ids for it.
         line_places: How a model is asked where lines begin, and what says so; None: it is not.
         instruction: Sentence after the images of a prompt; None for the published ones.
         loop_guard: Detector of repetition, or None.
@@ -42,6 +44,7 @@ class GenerationLimits:
     no_repeat_ngram: NoRepeatNgram | None = None
     lone_page_ngram: NoRepeatNgram | None = None
     token_run: TokenRun | None = None
+    block_header: BlockHeader | None = None
     line_places: LinePlaces | None = None
     instruction: str | None = None
     loop_guard: LoopGuard | None = field(default_factory=LoopGuard)

@@ -180,6 +180,8 @@ class Sequence:
             banned |= self._limits.token_run.banned(self._ids)
         if places is not None:
             banned.update(places.banned(self._ids))
+        if self._limits.block_header is not None:
+            banned |= self._limits.block_header.banned(self._ids)
         if not self._isolated and self._markers == self.num_pages and self._tokens.page is not None:
             banned.add(self._tokens.page)
         return sorted(banned)
