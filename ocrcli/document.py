@@ -1,6 +1,6 @@
 """The nouns that stages hand to each other: page images, blocks, pages and documents."""
 
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ocrcli.bands import Bands
     from ocrcli.halves import Halves
     from ocrcli.ink import InkMap
+    from ocrcli.line_boxes import Line
     from ocrcli.text_layer import Layer
 
 MIN_INK_TO_TURN = 1500
@@ -150,8 +151,8 @@ class PageImage:
         layer: Text that the page carries, where it was looked for.
         crop: What the pixels show, as shares 0 to 1 of the page; None: all of it.
         bands: Draws a very long page in bands, which are read in its place; None for other pages.
-        redraw: Draws the page again, so many tenths smaller; None where nobody can.
-        halves: Draws the page in two halves, with larger letters; None where nobody can.
+        redraw: Draws the page again, so many tenths smaller, where that can be done.
+        halves: Draws it in two halves, with larger letters, likewise.
     """
 
     pixels: "NDArray[np.uint8]"
@@ -201,14 +202,13 @@ class Block:
     Attributes:
         type: What it is.
         text: Its text, lines as printed; cells of a table are separated by tabs.
-        box: Place on the page as it was read, upright, in thousandths, 0 to 999, or None when
-            unknown. Integers but for pages that were read in bands.
+        box: Place on the upright page in thousandths, 0 to 999, or None. Integers but in bands.
         bbox: The same place in points of the page as displayed, or None.
-        html: The markup of a table, or None.
-        confidence: Token probabilities of its text, or of its header where it has none; None if no
-            model wrote it.
-        picture: File that it was cut out to, as the transcript names it, or None.
-        baselines: How far down that page its lines but the first begin, or None when unknown.
+        html: The markup of a table.
+        confidence: Token probabilities of its text, else of its header; None without a model.
+        picture: File that it was cut out to, as the transcript names it.
+        baselines: How far down its lines but the first begin, as the model said, or None.
+        lines: Where its lines that hold text stand, or None where ink did not tell.
     """
 
     type: BlockType
@@ -219,6 +219,7 @@ class Block:
     confidence: Confidence | None = None
     picture: str | None = None
     baselines: tuple[int, ...] | None = None
+    lines: "tuple[Line, ...] | None" = None
 
 
 @dataclass(frozen=True)
@@ -249,12 +250,8 @@ class PageSeconds:
 
     def __add__(self, other: "PageSeconds") -> "PageSeconds":
         """Return both together, stage by stage."""
-        return PageSeconds(
-            self.render + other.render,
-            self.encode + other.encode,
-            self.prefill + other.prefill,
-            self.decode + other.decode,
-        )
+        both = zip(astuple(self), astuple(other), strict=True)
+        return PageSeconds(*(one + more for one, more in both))
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,14 @@ class InkMap:
         print_counts: Those that may be print, which rules, frames and shading are not, likewise.
         height: Height of the page image in pixels.
         width: Width of the page image in pixels.
+        print_squares: Which squares of two by two pixels may be print, bool, rounded up.
     """
 
     counts: NDArray[np.int32]
     print_counts: NDArray[np.int32]
     height: int
     width: int
+    print_squares: NDArray[np.bool_]
 
     @property
     def total(self) -> int:
@@ -98,7 +100,8 @@ def ink_map(pixels: NDArray[np.uint8]) -> InkMap:
     height, width = pixels.shape
     quads = _quads(pixels)
     ink, least = _ink(quads)
-    return InkMap(_per_cell(ink), _per_cell(_print(quads, ink, least)), height, width)
+    printed = _print(quads, ink, least)
+    return InkMap(_per_cell(ink), _per_cell(printed), height, width, printed)
 
 
 def _per_cell(ink: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -21,11 +21,12 @@ from ocrcli.document import (
     PageStatus,
     TokenCounts,
 )
+from ocrcli.line_boxes import Line
 from ocrcli.outputs import output_sha256, short_name, unwritable
 from ocrcli.records import styled_page
 from ocrcli.textstyle import TextStyle
 
-SCHEMA = "ocrcli-journal/3"
+SCHEMA = "ocrcli-journal/4"
 """Name and version of the journal's format."""
 
 
@@ -193,6 +194,7 @@ def _fields(page: Page) -> dict[str, object]:
         # Those of a page that was read in bands are finer than its markup can say.
         "block_box": [block.box for block in page.blocks],
         "block_baselines": [block.baselines for block in page.blocks],
+        "block_lines": [block.lines for block in page.blocks],
         "attempts": page.attempts,
         "rotation": page.rotation,
         "mode": page.mode,
@@ -219,6 +221,7 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
     kept = map(_confidence, fields["block_confidence"])
     boxes = map(_box, fields["block_box"])
     baselines = [below and tuple(below) for below in fields["block_baselines"]]
+    lines = [found and tuple(map(_line, found)) for found in fields["block_lines"]]
     blocks = tuple(
         replace(
             block,
@@ -226,15 +229,25 @@ def _page(fields: Mapping[str, Any], style: TextStyle) -> Page:
             bbox=box and to_points(box, page.facts.width_pt, page.facts.height_pt, page.rotation),
             confidence=confidence,
             baselines=below,
+            lines=found,
         )
-        for block, box, confidence, below in zip(page.blocks, boxes, kept, baselines, strict=True)
+        for block, box, confidence, below, found in zip(
+            page.blocks, boxes, kept, baselines, lines, strict=True
+        )
     )
     return replace(page, blocks=blocks)
 
 
 def _box(numbers: Sequence[float] | None) -> Box | None:
-    if numbers is None:
-        return None
+    return None if numbers is None else _place(numbers)
+
+
+def _line(fields: Sequence[Any]) -> Line:
+    box, words = fields
+    return Line(_place(box), tuple((left, right) for left, right in words))
+
+
+def _place(numbers: Sequence[float]) -> Box:
     left, top, right, bottom = numbers
     return left, top, right, bottom
 

@@ -180,7 +180,7 @@ def _placed(block: Block, band: Band, facts: PageFacts, rotation: int) -> Block:
     # Half a turn undoes itself.
     bbox = as_displayed(displayed, facts.width_pt, facts.height_pt, rotation)
     # A thousandth of such a page is more than a line.
-    return replace(block, bbox=bbox, baselines=None)
+    return replace(block, bbox=bbox, baselines=None, lines=None)
 
 
 def _inner(block: Block, has_before: bool, has_after: bool) -> Block:

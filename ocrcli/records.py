@@ -7,7 +7,7 @@ page and the model's own confidence.
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ocrcli.blocks import MAX_COORDINATE, ParsedPage, parse_markup, without_text
+from ocrcli.blocks import MAX_COORDINATE, ParsedPage, parse_markup, to_points, without_text
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import (
     Block,
@@ -21,6 +21,7 @@ from ocrcli.document import (
     PageStatus,
     TokenCounts,
 )
+from ocrcli.ink_placement import on_ink
 from ocrcli.options import TextLayer
 from ocrcli.rotation import as_displayed
 from ocrcli.text_layer import is_wanted
@@ -180,6 +181,9 @@ def finished_page(
         trace=result.trace,
         line_starts=result.line_starts,
     )
+    if facts.ink is not None:
+        placed = on_ink(parsed.blocks, facts.ink, result.rotation)
+        parsed = replace(parsed, blocks=_with_points(placed, facts, result.rotation))
     dropped = _invented(facts, parsed)
     if dropped:
         markup = without_text(markup)
@@ -246,6 +250,16 @@ def styled_page(page: Page, style: TextStyle) -> Page:
     ).blocks
     text, markdown = page_text(blocks, style), page_markdown(blocks, style)
     return replace(page, blocks=blocks, text=text, markdown=markdown)
+
+
+def _with_points(blocks: list[Block], facts: PageFacts, rotation: int) -> tuple[Block, ...]:
+    """Return blocks whose places in points are those of their boxes."""
+    return tuple(
+        replace(block, bbox=to_points(block.box, facts.width_pt, facts.height_pt, rotation))
+        if block.box is not None
+        else block
+        for block in blocks
+    )
 
 
 def _turned(rotation: int) -> tuple[Notice, ...]:

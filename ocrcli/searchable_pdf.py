@@ -89,13 +89,16 @@ class SearchablePdf:
         writer.write_text(sheet, render_mode=_INVISIBLE, matrix=turn)
 
     def _add(self, writer: pymupdf.TextWriter, line: PlacedLine, scale: float) -> None:
-        text = " ".join(word for word, _ in line.words)
-        is_plain = all(ord(character) < 256 for character in text)
-        font = self._fonts["helv" if is_plain else "cjk"]
-        left, top, right, bottom = (edge * scale for edge in line.box)
-        fitting = (right - left) / max(font.text_length(text, fontsize=1), 0.01)
-        size = max(min(bottom - top, fitting), _MIN_FONT_SIZE)
-        writer.append((left, bottom - _DESCENT * (bottom - top)), text, font=font, fontsize=size)
+        """Lay every word over its ink, as wide as that; the blanks between them can be copied."""
+        for number, (word, box) in enumerate(line.words, start=1):
+            is_plain = all(ord(character) < 256 for character in word)
+            font = self._fonts["helv" if is_plain else "cjk"]
+            left, top, right, bottom = (edge * scale for edge in box)
+            fitting = (right - left) / max(font.text_length(word, fontsize=1), 0.01)
+            size = max(min(bottom - top, fitting), _MIN_FONT_SIZE)
+            baseline = bottom - _DESCENT * (bottom - top)
+            text = word if number == len(line.words) else f"{word} "
+            writer.append((left, baseline), text, font=font, fontsize=size)
 
     def document(self, document: Document) -> None:
         """Keep the pages that were selected, and say how text was placed."""

@@ -1,20 +1,19 @@
-"""Where the lines and words of a block stand: an estimate, since only blocks have boxes.
-
-Lines that do not lie evenly stand where the model said that they begin, if it did.
-"""
+"""Where the lines and words of a block stand in the pixels of the page image."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ocrcli.document import Block, Page
+from ocrcli.blocks import MAX_COORDINATE
+from ocrcli.document import Block, Box, Page
+from ocrcli.estimated_lines import estimated_lines, lines_of
+from ocrcli.line_boxes import Line
 from ocrcli.rotation import as_displayed, upright_size
 
-NOTE = "places of lines and words are estimated from the boxes of their blocks"
+NOTE = "lines and words lie where their ink is; where that was not found, places are estimated"
 """What formats with places have to say about them."""
 
-# Share of the distance of two lines that lies below the baseline.
-_DESCENT = 0.25
+_WHOLE: Box = (0, 0, MAX_COORDINATE, MAX_COORDINATE)
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -24,7 +23,7 @@ Rectangle = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class PlacedLine:
-    """A line of a block, with its words, each with an estimated place."""
+    """A line of a block, with its words, each with its place."""
 
     box: Rectangle
     words: tuple[tuple[str, Rectangle], ...]
@@ -45,15 +44,17 @@ def _as_displayed(box: Rectangle, page: Page) -> Rectangle:
 
 
 def _upright_box(block: Block, page: Page) -> Rectangle:
+    return _in_pixels(block.box or _WHOLE, page)
+
+
+def _in_pixels(box: Box, page: Page) -> Rectangle:
     width, height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)
-    if block.box is None:
-        return 0, 0, width, height
-    left, top, right, bottom = block.box
+    left, top, right, bottom = box
     return (
-        round(left * width / 999),
-        round(top * height / 999),
-        round(right * width / 999),
-        round(bottom * height / 999),
+        round(left * width / MAX_COORDINATE),
+        round(top * height / MAX_COORDINATE),
+        round(right * width / MAX_COORDINATE),
+        round(bottom * height / MAX_COORDINATE),
     )
 
 
@@ -72,86 +73,34 @@ def placed_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
 def upright_lines(block: Block, page: Page) -> Iterator[PlacedLine]:
     """Yield the lines of a block as they stand on the upright page.
 
-    Unless it is known how far down they begin, they lie evenly over the block's height. Words
-    are spread over the width by their number of characters; the longest line is taken to fill the
-    block.
+    Lines whose ink was not found stand where the block's box has room for them; words that could
+    not be told apart are spread over their line by their number of characters.
 
     Args:
         block: A block of the page.
         page: Tells the size of the image.
     """
-    left, top, right, bottom = _upright_box(block, page)
-    lines = [line for line in block.text.split("\n") if line.strip()]
-    longest = max((len(line) for line in lines), default=1)
-    per_character = (right - left) / longest
-    heights = _known_heights(block, page, len(lines), top, bottom)
-    for line, (upper, lower) in zip(lines, heights or _even(len(lines), top, bottom), strict=True):
-        words = tuple(
-            (
-                match[0],
-                (
-                    round(left + match.start() * per_character),
-                    upper,
-                    round(left + match.end() * per_character),
-                    lower,
-                ),
-            )
-            for match in re.finditer(r"\S+", line)
-        )
-        yield PlacedLine((words[0][1][0], upper, words[-1][1][2], lower), words)
+    texts = lines_of(block)
+    lines = block.lines
+    if lines is None or len(lines) != len(texts):
+        lines = tuple(map(Line, estimated_lines(block, block.box or _WHOLE)))
+    for text, line in zip(texts, lines, strict=True):
+        words = text.split()
+        spans = line.words if len(line.words) == len(words) else _spread(text.strip(), line.box)
+        boxes = [_in_pixels((left, line.box[1], right, line.box[3]), page) for left, right in spans]
+        _, upper, _, lower = boxes[0]
+        outer = (boxes[0][0], upper, boxes[-1][2], lower)
+        yield PlacedLine(outer, tuple(zip(words, boxes, strict=True)))
 
 
-def _even(count: int, top: int, bottom: int) -> list[tuple[int, int]]:
-    """Return upper and lower edges of lines that lie evenly between top and bottom."""
-    step = (bottom - top) / max(count, 1)
-    return [(round(top + index * step), round(top + (index + 1) * step)) for index in range(count)]
-
-
-def _known_heights(
-    block: Block, page: Page, count: int, top: int, bottom: int
-) -> list[tuple[int, int]] | None:
-    """Return upper and lower edges of a block's lines, or None where its box tells them as well.
-
-    Args:
-        block: The block.
-        page: Tells the size of the image.
-        count: Lines of the block that hold text.
-        top: Upper edge of the block in pixels.
-        bottom: Its lower edge.
-    """
-    if not block.baselines or len(block.baselines) != count - 1:
-        return None
-    height = upright_size(page.facts.image_width, page.facts.image_height, page.rotation)[1]
-    below = [down * height / 999 for down in block.baselines]
-    # The first line's own ascent is above its baseline; from top to second baseline are both.
-    gaps = [(below[0] - top) / (2 - _DESCENT)]
-    gaps += [one - other for one, other in zip(below[1:], below, strict=False)]
-    if _are_alike(gaps):
-        return None
-    # A line is no higher than the distance to its neighbours.
-    high = [min(gaps[index : index + 2]) for index in range(len(gaps))]
-    edges = [
-        (round(down - (1 - _DESCENT) * gap), round(down + _DESCENT * gap))
-        for down, gap in zip(below, high, strict=True)
+def _spread(text: str, box: Box) -> list[tuple[float, float]]:
+    """Return left and right edge of each word if all characters are equally wide."""
+    left, _, right, _ = box
+    per_character = (right - left) / len(text)
+    return [
+        (left + match.start() * per_character, left + match.end() * per_character)
+        for match in re.finditer(r"\S+", text)
     ]
-    usual = sorted(high)[(len(high) - 1) // 2]
-    # Boxes and baselines are both a few pixels off, but not by half a line.
-    if edges[0][0] <= top or below[-1] >= bottom + usual / 2:
-        return None
-    first = min(edges[0][0], round(top + usual))
-    edges = [(top, first), *edges[:-1], (edges[-1][0], bottom)]
-    return [(min(max(top, upper), bottom), min(max(top, lower), bottom)) for upper, lower in edges]
-
-
-def _are_alike(gaps: list[float]) -> bool:
-    """Return whether lines lie evenly.
-
-    Then the box, which is said at once, places them better than one line after the other does. Of
-    637 lines of long paragraphs 7 % were off by more than half a line so, 14 % where the model had
-    said they were.
-    """
-    usual = sorted(gaps)[len(gaps) // 2]
-    return len(gaps) > 1 and 0.67 * usual < min(gaps) and max(gaps) < 1.5 * usual
 
 
 def xml_text(text: str) -> str:

@@ -29,7 +29,7 @@ def ink(height, width, area=None, pixels=50):
         left, top, right, bottom = area
         counts[top // CELL, left // CELL] = pixels
         counts[(bottom - 1) // CELL, (right - 1) // CELL] = pixels
-    return InkMap(counts, counts, height, width)
+    return InkMap(counts, counts, height, width, np.zeros((height // 2, width // 2), bool))
 
 
 def in_pixels(plan, page):
