@@ -201,6 +201,22 @@ def boxes_in(markup: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
             yield *header.span("box"), tuple(int(number) for number in header["box"].split(","))
 
 
+def text_spans(markup: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text of each block begins and ends, but of tables and loose text.
+
+    Args:
+        markup: What the model wrote.
+
+    Example:
+        >>> list(text_spans("<|det|>text [0, 0, 9, 12]<|/det|>see"))
+        [(33, 36)]
+    """
+    for start, end in _pieces(markup):
+        header = _HEADER.match(markup, start, end) if start else None
+        if header is not None and find_table(markup[header.end() : end]) is None:
+            yield header.end(), end
+
+
 def _pieces(markup: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of what stands before the first marker of a block and after each."""
     start = 0

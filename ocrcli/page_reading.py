@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ocrcli.document import Page, PageFailure, PageImage, PageStatus
 from ocrcli.halves import gaps, one_result
+from ocrcli.line_merging import merged
 from ocrcli.long_page import LongPage
 from ocrcli.options import Options, TextLayer
 from ocrcli.recogniser import Recogniser
@@ -23,7 +24,7 @@ from ocrcli.records import (
 )
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
-from ocrcli.two_readings import better
+from ocrcli.two_readings import better, is_second_better
 
 if TYPE_CHECKING:
     from ocrcli.bands import Band
@@ -204,6 +205,7 @@ class _PageOf:
         self._facts, self._redraw = page.facts, page.redraw
         self._draw_halves = page.halves
         self._first: Page | None = None
+        self._first_result: PageResult | None = None
         self._awaited = 0
         self._half: PageResult | None = None
 
@@ -223,12 +225,12 @@ class _PageOf:
             f"the engine answered for page {result.page_number} out of turn"
         )
         if self._first is not None:
-            self.record = better(self._first, finished_page(self._facts, result, 1, style))
+            self._choose(result, style)
             return
         best, attempts = (result, 1) if second is None else second(result)
         page = finished_page(self._facts, best, attempts, style)
         if second is not None and self._redraw is not None and second.is_worth_it(page):
-            self._first = page
+            self._first, self._first_result = page, best
         else:
             self.record = page
 
@@ -250,10 +252,22 @@ class _PageOf:
         assert self._half is not None, "a page has two halves"
         whole = one_result(self._half, result)
         if whole is not None:
-            self.record = better(self._first, finished_page(self._facts, whole, 1, style))
+            self._choose(whole, style)
         elif "timeout" in (self._half.finish, result.finish):
             # Its time is over.
             self.keep()
+
+    def _choose(self, result: "PageResult", style: TextStyle) -> None:
+        """Make one record of both readings."""
+        first, first_result = self._first, self._first_result
+        assert first is not None and first_result is not None, "a second reading needs a first one"
+        second = finished_page(self._facts, result, 1, style)
+        if is_second_better(first, second):
+            second = finished_page(self._facts, merged(result, first_result), 1, style)
+        elif result.finish == "eos":
+            attempts = first.attempts
+            first = finished_page(self._facts, merged(first_result, result), attempts, style)
+        self.record = better(first, second)
 
     def smaller(self) -> PageImage | None:
         """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""

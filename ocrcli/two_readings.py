@@ -57,43 +57,59 @@ def is_doubtful(page: Page) -> bool:
     return _text_confidence(page) < MIN_SURE_CONFIDENCE or min(sure, default=1.0) < MIN_SURE_BLOCK
 
 
-def better(first: Page, second: Page) -> Page:
-    """Return the better of two readings of a page, as one that was read twice.
+def is_second_better(first: Page, second: Page) -> bool:
+    """Return whether the second of two readings of a page is the better one.
 
     What share of its lines a reading repeats and lacks that the other does not, and how sure the
-    model was of it, decide together. Where the two differ much, neither is trusted.
+    model was of it, decide together.
 
     Args:
         first: The record of the first reading.
         second: That of the second one; without a result, or cut, it counts for nothing.
     """
-    # Each has the time of one drawing.
-    seconds = first.seconds + second.seconds
-    chosen, difference = first, 0.0
+    if second.status not in (PageStatus.OK, PageStatus.SUSPECT) or not second.text:
+        return False
+    ours, theirs = _lines(first), _lines(second)
+    repeated, repeated_there = _repeated(ours), _repeated(theirs)
+    # Lines that both repeat are printed twice.
+    repeated, repeated_there = (
+        max(0, repeated - repeated_there),
+        max(0, repeated_there - repeated),
+    )
+    # What one reading repeats the other does not lack.
+    faults = repeated + max(0, _missing(ours, theirs) - repeated_there)
+    faults_there = repeated_there + max(0, _missing(theirs, ours) - repeated)
+    gain = _text_confidence(second) - _text_confidence(first)
+    share = (faults - faults_there) / max(1, len(ours), len(theirs))
+    return gain + _WEIGHT_OF_FAULTS * share > _CLEARLY_SURER
+
+
+def better(first: Page, second: Page) -> Page:
+    """Return the better of two readings of a page, as one that was read twice.
+
+    Where the two differ much, neither is trusted.
+
+    Args:
+        first: The record of the first reading.
+        second: That of the second one; without a result, or cut, it counts for nothing.
+    """
+    difference = 0.0
     if second.status in (PageStatus.OK, PageStatus.SUSPECT) and second.text:
         ours, theirs = _lines(first), _lines(second)
-        repeated, repeated_there = _repeated(ours), _repeated(theirs)
-        # Lines that both repeat are printed twice.
-        repeated, repeated_there = (
-            max(0, repeated - repeated_there),
-            max(0, repeated_there - repeated),
-        )
-        missing, missing_there = _missing(ours, theirs), _missing(theirs, ours)
-        difference = (missing + missing_there) / max(1, len(ours) + len(theirs))
-        # What one reading repeats the other does not lack.
-        faults = repeated + max(0, missing - repeated_there)
-        faults_there = repeated_there + max(0, missing_there - repeated)
-        gain = _text_confidence(second) - _text_confidence(first)
-        share = (faults - faults_there) / max(1, len(ours), len(theirs))
-        if gain + _WEIGHT_OF_FAULTS * share > _CLEARLY_SURER:
-            chosen = second
+        unlike = _missing(ours, theirs) + _missing(theirs, ours)
+        difference = unlike / max(1, len(ours) + len(theirs))
+    chosen = second if is_second_better(first, second) else first
     warnings = chosen.warnings
     if chosen is first:
         # What is said once, of the run, must not get lost with a reading.
         lost = (notice for notice in second.warnings if notice.code.startswith("memory_"))
         warnings = tuple(dict.fromkeys((*warnings, *lost)))
+    # Each has the time of one drawing.
     chosen = replace(
-        chosen, attempts=first.attempts + second.attempts, seconds=seconds, warnings=warnings
+        chosen,
+        attempts=first.attempts + second.attempts,
+        seconds=first.seconds + second.seconds,
+        warnings=warnings,
     )
     if difference <= MAX_DIFFERENCE:
         return chosen
