@@ -25,6 +25,9 @@ from ocrcli.word_gaps import word_spans
 _REACH = 26.0
 """How far lines are looked for from where they are said to be, in thousandths of the page."""
 
+ROW_BY_ROW = (BlockType.TABLE, BlockType.FIGURE)
+"""Blocks without lines: what is read row by row, or not at all. No other block has their ink."""
+
 # Columns are taken a little wider than boxes, in thousandths.
 _WIDER = 4.0
 # Gaps between lines are part of their distance, not of their ink.
@@ -37,8 +40,6 @@ _FEW = 3
 # ... and only if at least this share of its lines stand on ink.
 _LEAST_FOUND = 0.5
 _LEAST_ALIKE = 0.4
-# What is read row by row, or not at all, is nobody else's ink.
-_OTHER = (BlockType.TABLE, BlockType.FIGURE)
 _RIM = 8.0
 
 
@@ -78,7 +79,7 @@ def _without_others(page: Ink, blocks: Sequence[Block]) -> Ink:
     kept = page.copy()
     height, width = page.shape
     for block in blocks:
-        if block.type in _OTHER and block.box is not None:
+        if block.type in ROW_BY_ROW and block.box is not None:
             left, top, right, bottom = block.box
             rows = _squares(top + _RIM, height), _squares(bottom - _RIM, height)
             columns = _squares(left, width), _squares(right, width) + 1
@@ -119,7 +120,7 @@ class _Level:
     def lines(self, blocks: Sequence[Block]) -> Iterable[_Line]:
         """Yield where the lines of blocks are said to stand."""
         for index, block in enumerate(blocks):
-            if block.type in _OTHER or block.box is None or not block.text.strip():
+            if block.type in ROW_BY_ROW or block.box is None or not block.text.strip():
                 continue
             box = self._box(block.box)
             below = block.baselines and tuple(
@@ -196,7 +197,8 @@ class _Level:
             left, right = place[0], place[2]
             if row is not None:
                 left, right = row.left / self._across, row.right / self._across
-            lines.append(Line(_inside((left, place[1] + down, right, place[3] + down), box), words))
+            place = _inside((left, place[1] + down, right, place[3] + down), box)
+            lines.append(Line(place, words, row is not None))
         return replace(block, box=box, lines=tuple(lines))
 
     def _off(self, line: _Line, row: InkRow) -> float:

@@ -12,7 +12,9 @@ class Line(NamedTuple):
     Attributes:
         box: Its place.
         words: Left and right edge of each of its words; none where they could not be told apart.
+        is_found: Whether there is ink where it stands that no other line stands on.
     """
 
     box: "Box"
     words: tuple[tuple[float, float], ...] = ()
+    is_found: bool = True

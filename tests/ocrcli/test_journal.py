@@ -5,6 +5,7 @@ from dataclasses import replace
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import PageFacts
 from ocrcli.journal import Journal
+from ocrcli.line_boxes import Line
 from ocrcli.records import finished_page
 from ocrcli.textstyle import TextStyle
 
@@ -26,6 +27,11 @@ def test_page_survives_whole(fakes, tmp_path):
     trace = TokenTrace(tuple(range(1, len(MARKUP) + 1)), probabilities)
     page = finished_page(FACTS, replace(result, trace=trace))
     assert len({block.confidence for block in page.blocks}) == 2
+    lines = (
+        Line((100.5, 100, 300, 120), ((100.5, 180), (200, 300))),
+        Line((1, 2, 3, 4), (), False),
+    )
+    page = replace(page, blocks=(replace(page.blocks[0], lines=lines), *page.blocks[1:]))
     journal = Journal(path, "0" * 64, "sha256:1")
     journal.add(page)
     journal.close()

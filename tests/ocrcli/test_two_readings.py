@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,8 @@ from ocrcli.document import (
     PageSeconds,
     PageStatus,
 )
+from ocrcli.ink import ink_map
+from ocrcli.line_boxes import Line
 from ocrcli.two_readings import MAX_DIFFERENCE, better, is_doubtful
 
 _PROSE = (
@@ -72,6 +75,18 @@ class TestIsDoubtful:
         assert not is_doubtful(page(figure, status=status))
         assert not is_doubtful(page(status=status))
 
+    @pytest.mark.parametrize(("is_found", "is_it"), [(True, False), (False, True), (None, True)])
+    def test_page_with_a_line_that_stands_on_no_ink_is(self, is_found, is_it):
+        box = (100, 100, 900, 140)
+        placed = None
+        if is_found is not None:
+            placed = (Line((100, 100, 900, 120)), Line((100, 120, 900, 140), is_found=is_found))
+        text = replace(block(*LINES[:2]), box=box, lines=placed)
+        table = replace(block(TABLE, kind=BlockType.TABLE), box=(100, 200, 900, 300))
+        ink = ink_map(np.full((40, 40), 255, np.uint8))
+        assert is_doubtful(page(text, table, facts=PageFacts(1, ink=ink))) is is_it
+        assert not is_doubtful(page(text, table, facts=PageFacts(1)))
+
     def test_suspect_page_is(self):
         assert is_doubtful(lines(LINES[0], status=PageStatus.SUSPECT))
 
@@ -123,7 +138,7 @@ class TestRepeatedLines:
 
     def test_unless_the_model_was_much_less_sure_of_it(self):
         twice = lines(*LINES[:9], *LINES[5:8])
-        once, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.95))
+        once, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.9))
         assert is_kept(better(twice, once), once)
         assert is_kept(better(once, twice), once)
         assert is_kept(better(twice, unsure), twice)
@@ -163,7 +178,7 @@ class TestMissingLines:
 
     def test_unless_the_model_was_much_less_sure_of_it(self):
         part = lines(*LINES[:6])
-        whole, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.95))
+        whole, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.9))
         assert is_kept(better(part, whole), whole)
         assert is_kept(better(whole, part), whole)
         assert is_kept(better(part, unsure), part)
