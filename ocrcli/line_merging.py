@@ -45,6 +45,7 @@ def merged(kept: "PageResult", other: "PageResult") -> "PageResult":
         other: The other one, of the same page.
     """
     own, others = list(_lines(kept.markup)), list(_lines(other.markup))
+    present = {line.text for line in own}
     markup: list[str] = []
     trace = TokenTrace()
     starts: list[LineStart] = []
@@ -64,8 +65,8 @@ def merged(kept: "PageResult", other: "PageResult") -> "PageResult":
         place = end
 
     for line, rival in _pairs(own, others):
-        surer = _confidence(other, rival) - _confidence(kept, line)
-        if line.text == rival.text or surer <= MIN_SURER:
+        # What stands elsewhere already was read in the wrong place.
+        if rival.text in present or _surer(kept, line, other, rival) <= MIN_SURER:
             continue
         keep(line.start)
         trace += _moved(other.trace.part(rival.start, rival.end), length - rival.start)
@@ -89,9 +90,11 @@ def _lines(markup: str) -> Iterator[_Line]:
             start += len(text) + 1
 
 
-def _confidence(result: "PageResult", line: _Line) -> float:
-    found = result.trace.part(line.start, line.end).confidence
-    return 0.0 if found is None else found.mean
+def _surer(kept: "PageResult", line: _Line, other: "PageResult", rival: _Line) -> float:
+    """Return how much more probable the tokens of the rival are."""
+    ours = kept.trace.part(line.start, line.end).confidence
+    theirs = other.trace.part(rival.start, rival.end).confidence
+    return (theirs.mean if theirs else 0.0) - (ours.mean if ours else 0.0)
 
 
 def _pairs(own: Sequence[_Line], others: Sequence[_Line]) -> Iterator[tuple[_Line, _Line]]:

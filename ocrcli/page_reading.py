@@ -24,7 +24,7 @@ from ocrcli.records import (
 )
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
-from ocrcli.two_readings import better, is_second_better
+from ocrcli.two_readings import is_second_better, one_of_two
 
 if TYPE_CHECKING:
     from ocrcli.bands import Band
@@ -262,12 +262,13 @@ class _PageOf:
         first, first_result = self._first, self._first_result
         assert first is not None and first_result is not None, "a second reading needs a first one"
         second = finished_page(self._facts, result, 1, style)
-        if is_second_better(first, second):
+        is_second = is_second_better(first, second)
+        if is_second:
             second = finished_page(self._facts, merged(result, first_result), 1, style)
         elif result.finish == "eos":
             attempts = first.attempts
             first = finished_page(self._facts, merged(first_result, result), attempts, style)
-        self.record = better(first, second)
+        self.record = one_of_two(first, second, is_second)
 
     def smaller(self) -> PageImage | None:
         """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""

@@ -98,21 +98,22 @@ def is_second_better(first: Page, second: Page) -> bool:
     return gain + _WEIGHT_OF_FAULTS * share > _CLEARLY_SURER
 
 
-def better(first: Page, second: Page) -> Page:
-    """Return the better of two readings of a page, as one that was read twice.
+def one_of_two(first: Page, second: Page, is_second: bool) -> Page:
+    """Return one of two readings of a page, as one that was read twice.
 
     Where the two differ much, neither is trusted.
 
     Args:
         first: The record of the first reading.
-        second: That of the second one; without a result, or cut, it counts for nothing.
+        second: That of the second one.
+        is_second: Whether the second one is taken.
     """
     difference = 0.0
     if second.status in (PageStatus.OK, PageStatus.SUSPECT) and second.text:
         ours, theirs = _lines(first), _lines(second)
         unlike = _missing(ours, theirs) + _missing(theirs, ours)
         difference = unlike / max(1, len(ours) + len(theirs))
-    chosen = second if is_second_better(first, second) else first
+    chosen = second if is_second else first
     warnings = chosen.warnings
     if chosen is first:
         # What is said once, of the run, must not get lost with a reading.

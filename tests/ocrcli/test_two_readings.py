@@ -20,7 +20,7 @@ from ocrcli.document import (
 )
 from ocrcli.ink import ink_map
 from ocrcli.line_boxes import Line
-from ocrcli.two_readings import MAX_DIFFERENCE, better, is_doubtful
+from ocrcli.two_readings import MAX_DIFFERENCE, is_doubtful, is_second_better, one_of_two
 
 _PROSE = (
     "alabaster brocade cinnamon dromedary elephant filigree gossamer harlequin iridescent juniper "
@@ -48,6 +48,10 @@ def page(*blocks, status=PageStatus.OK, **fields):
 
 def lines(*found, confidence=0.99, **fields):
     return page(block(*found, confidence=confidence), **fields)
+
+
+def better(first, second):
+    return one_of_two(first, second, is_second_better(first, second))
 
 
 def codes(record):
