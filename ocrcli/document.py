@@ -218,7 +218,7 @@ class Block:
     html: str | None = None
     confidence: Confidence | None = None
     picture: str | None = None
-    baselines: tuple[int, ...] | None = None
+    baselines: tuple[float, ...] | None = None
     lines: "tuple[Line, ...] | None" = None
 
 

@@ -17,9 +17,11 @@ from ocrcli.document import Block, BlockType, Box
 from ocrcli.estimated_lines import estimated_lines, lines_of
 from ocrcli.ink import InkMap
 from ocrcli.ink_rows import InkRow, ink_rows, inked_columns, whole_row
+from ocrcli.level_page import LevelPage
 from ocrcli.line_alignment import WantedLine, aligned
 from ocrcli.line_boxes import Line
-from ocrcli.skew import Ink, levelled, skew
+from ocrcli.skew import Ink, skew
+from ocrcli.table_rows import table_lines
 from ocrcli.word_gaps import word_spans
 
 _REACH = 26.0
@@ -62,16 +64,29 @@ def on_ink(blocks: Sequence[Block], ink: InkMap, rotation: int) -> list[Block]:
     """
     page = np.rot90(ink.print_squares, -(rotation // 90))
     slope = skew(page)
-    level = _Level(levelled(_without_others(page, blocks), slope), slope)
+    placement = _Placement(LevelPage(_without_others(page, blocks), slope))
     placed: dict[int, dict[int, tuple[_Line, InkRow]]] = {}
-    for column in _columns(level, blocks):
-        for line, row in zip(column, level.rows(column), strict=True):
+    heights = []
+    for column in _columns(placement, blocks):
+        for line, row in zip(column, placement.rows(column), strict=True):
             if row is not None:
                 placed.setdefault(line.block, {})[line.number] = (line, row)
-    return [
-        level.moved(block, placed.get(index, {}), blocks) if block.box is not None else block
-        for index, block in enumerate(blocks)
-    ]
+                heights.append(row.bottom - row.top)
+    whole = LevelPage(page, slope) if any(map(_is_table, blocks)) else None
+    found = []
+    for index, block in enumerate(blocks):
+        if block.box is None:
+            found.append(block)
+        elif _is_table(block) and whole is not None:
+            lines = table_lines(block, block.box, whole, median(heights) if heights else 0.0)
+            found.append(replace(block, lines=lines))
+        else:
+            found.append(placement.moved(block, placed.get(index, {}), blocks))
+    return found
+
+
+def _is_table(block: Block) -> bool:
+    return block.type is BlockType.TABLE and bool(block.text.strip())
 
 
 def _without_others(page: Ink, blocks: Sequence[Block]) -> Ink:
@@ -91,10 +106,10 @@ def _squares(thousandths: float, size: int) -> float:
     return max(0.0, thousandths) * size / MAX_COORDINATE
 
 
-def _columns(level: "_Level", blocks: Sequence[Block]) -> Iterable[list[_Line]]:
+def _columns(placement: "_Placement", blocks: Sequence[Block]) -> Iterable[list[_Line]]:
     """Yield lines that are read one after the other and stand below each other."""
     columns: list[list[_Line]] = []
-    for line in level.lines(blocks):
+    for line in placement.lines(blocks):
         last = columns[-1][-1] if columns else None
         if last is not None and _is_below(line, last):
             columns[-1].append(line)
@@ -108,13 +123,11 @@ def _is_below(line: _Line, last: _Line) -> bool:
     return beside and line.box[1] + line.box[3] > last.box[1] + last.box[3]
 
 
-class _Level:
-    """A page made level: its ink, and where things of the page itself are there."""
+class _Placement:
+    """Finds the ink of lines, and moves blocks there."""
 
-    def __init__(self, ink: Ink, slope: float) -> None:
-        self._ink, self._slope = ink, slope
-        height, width = ink.shape
-        self._down, self._across = height / MAX_COORDINATE, width / MAX_COORDINATE
+    def __init__(self, page: LevelPage) -> None:
+        self._page = page
         self._rows: dict[int, list[InkRow]] = {}
 
     def lines(self, blocks: Sequence[Block]) -> Iterable[_Line]:
@@ -122,21 +135,13 @@ class _Level:
         for index, block in enumerate(blocks):
             if block.type in ROW_BY_ROW or block.box is None or not block.text.strip():
                 continue
-            box = self._box(block.box)
+            box = self._page.squares(block.box)
             below = block.baselines and tuple(
-                down * self._down - self._slope * box[0] for down in block.baselines
+                self._page.baseline(down, box[0]) for down in block.baselines
             )
             for number, line in enumerate(estimated_lines(replace(block, baselines=below), box)):
                 if line[3] > line[1]:
                     yield _Line(index, number, line, (box[0], box[2]))
-
-    def _box(self, box: Box) -> Box:
-        """Return a box of the page, in squares; it holds all of its lines, which are skewed."""
-        left, right = box[0] * self._across, box[2] * self._across
-        first, last = (left, right) if self._slope > 0 else (right, left)
-        top, bottom = box[1] * self._down, box[3] * self._down
-        lowest = max(bottom - self._slope * last, top - self._slope * first + 1.0)
-        return left, top - self._slope * first, right, lowest
 
     def rows(self, column: Sequence[_Line]) -> list[InkRow | None]:
         """Return the row of ink that each of some lines stands on, or None."""
@@ -155,13 +160,13 @@ class _Level:
                 )
                 for line in lines
             ]
-        return aligned(wanted, _REACH * self._down)
+        return aligned(wanted, _REACH * self._page.down)
 
     def _rows_of(self, block: int, column: tuple[float, float], height: float) -> list[InkRow]:
         if block not in self._rows:
-            wider = _WIDER * self._across
+            wider = _WIDER * self._page.across
             left, right = int(column[0] - wider), int(column[1] + wider) + 1
-            self._rows[block] = ink_rows(self._ink, left, right, max(2.0, _HEIGHT * height))
+            self._rows[block] = ink_rows(self._page.ink, left, right, max(2.0, _HEIGHT * height))
         return self._rows[block]
 
     def moved(
@@ -181,12 +186,13 @@ class _Level:
         height = median(line.box[3] - line.box[1] for line, _ in found.values())
         room = self._room(block, others)
         rows = {
-            number: whole_row(self._ink, row, height, room) for number, (_, row) in found.items()
+            number: whole_row(self._page.ink, row, height, room)
+            for number, (_, row) in found.items()
         }
         off = {number: self._off(*found[number]) for number in sorted(found)}
-        box = self._moved_box(block.box, list(off.values()), height / self._down)
+        box = self._moved_box(block.box, list(off.values()), height / self._page.down)
         if len(found) == len(said):
-            box = self._with_sides(box, rows.values(), height / self._down)
+            box = self._with_sides(box, rows.values(), height / self._page.down)
         lines = []
         for number, (text, place) in enumerate(zip(lines_of(block), said, strict=True)):
             # A line without ink of its own moves with its neighbour.
@@ -196,28 +202,31 @@ class _Level:
             words = () if row is None else self._words(row, text.split(), height)
             left, right = place[0], place[2]
             if row is not None:
-                left, right = row.left / self._across, row.right / self._across
-            place = _inside((left, place[1] + down, right, place[3] + down), box)
-            lines.append(Line(place, words, row is not None))
+                left, right = row.left / self._page.across, row.right / self._page.across
+            line = Line((left, place[1] + down, right, place[3] + down), words, row is not None)
+            lines.append(line.inside(box))
         return replace(block, box=box, lines=tuple(lines))
 
     def _off(self, line: _Line, row: InkRow) -> float:
         """Return how far below the place where it is said to be a line is, in thousandths."""
-        return (row.middle - (line.box[1] + line.box[3]) / 2) / self._down
+        return (row.middle - (line.box[1] + line.box[3]) / 2) / self._page.down
 
     @staticmethod
     def _moved_box(box: Box, off: Sequence[float], height: float) -> Box:
-        """Return a box with its top and bottom moved as far as the lines next to them are off."""
-        top = box[1] + _if_far(median(off[:_FEW]), height)
-        bottom = box[3] + _if_far(median(off[-_FEW:]), height)
+        """Return a box with its top and bottom moved as far as the lines next to them are off.
+
+        The first line and the last one may be further out, never cut off.
+        """
+        top = box[1] + min(_if_far(median(off[:_FEW]), height), _if_far(off[0], height))
+        bottom = box[3] + max(_if_far(median(off[-_FEW:]), height), _if_far(off[-1], height))
         top, bottom = max(0.0, top), min(float(MAX_COORDINATE), bottom)
         return (box[0], round(top), box[2], round(bottom)) if top < bottom else box
 
     def _with_sides(self, box: Box, rows: Iterable[InkRow], height: float) -> Box:
         """Return a box that begins and ends where the rows of ink of all of its lines do."""
         spans = [(row.left, row.right) for row in rows]
-        left = min(left for left, _ in spans) / self._across
-        right = max(right for _, right in spans) / self._across
+        left = min(left for left, _ in spans) / self._page.across
+        right = max(right for _, right in spans) / self._page.across
         # What is far narrower or wider is not what was read.
         if not _LEAST_ALIKE < (right - left) / max(1.0, box[2] - box[0]) < 1 / _LEAST_ALIKE:
             return box
@@ -231,11 +240,10 @@ class _Level:
         self, row: InkRow, words: Sequence[str], height: float
     ) -> tuple[tuple[float, float], ...]:
         """Return left and right edge of the words of a line in thousandths, none if unseen."""
-        strip = inked_columns(self._ink, row)[row.left : row.right]
+        strip = inked_columns(self._page.ink, row)[row.left : row.right]
         spans = word_spans(strip, words, height)
         return tuple(
-            ((row.left + left) / self._across, (row.left + right) / self._across)
-            for left, right in spans or ()
+            self._page.sides(row.left + left, row.left + right) for left, right in spans or ()
         )
 
     def _room(self, block: Block, others: Sequence[Block]) -> tuple[int, int]:
@@ -250,17 +258,7 @@ class _Level:
         middle = (left + right) / 2
         first = max((box[2] for box in beside if box[2] < middle), default=0.0)
         last = min((box[0] for box in beside if box[0] > middle), default=float(MAX_COORDINATE))
-        return int(min(first, left) * self._across), int(max(last, right) * self._across)
-
-
-def _inside(box: Box, outer: Box) -> Box:
-    left, top, right, bottom = outer
-    return (
-        min(max(left, box[0]), right),
-        min(max(top, box[1]), bottom),
-        min(max(left, box[2]), right),
-        min(max(top, box[3]), bottom),
-    )
+        return int(min(first, left) * self._page.across), int(max(last, right) * self._page.across)
 
 
 def _if_far(distance: float, height: float) -> float:

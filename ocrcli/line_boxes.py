@@ -18,3 +18,19 @@ class Line(NamedTuple):
     box: "Box"
     words: tuple[tuple[float, float], ...] = ()
     is_found: bool = True
+
+    def inside(self, box: "Box") -> "Line":
+        """Return what of the line and its words lies in a block's box."""
+        left, top, right, bottom = box
+
+        def across(place: float) -> float:
+            return min(max(left, place), right)
+
+        place = (
+            across(self.box[0]),
+            min(max(top, self.box[1]), bottom),
+            across(self.box[2]),
+            min(max(top, self.box[3]), bottom),
+        )
+        words = tuple((across(first), across(last)) for first, last in self.words)
+        return Line(place, words, self.is_found)

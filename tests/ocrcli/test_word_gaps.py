@@ -77,9 +77,22 @@ def test_one_word_is_the_whole_line():
     assert word_spans(strip(5, 9, 5), ["gap"], HIGH) == [(0, 19)]
 
 
-@pytest.mark.parametrize("columns", [strip(30), strip(10, 2, 10), np.zeros(9, bool)])
-def test_nothing_is_told_where_there_are_fewer_runs_of_ink_than_words(columns):
+def test_gap_that_cannot_be_seen_lies_where_the_letters_say():
+    assert word_spans(strip(30), ["abc", "uvx"], HIGH) == [(0, 15), (15, 30)]
+    # Beside a gap that can be seen only what is left is shared out.
+    assert word_spans(strip(20, 3, 40), ["ab", "abc", "uvx"], HIGH) == [(0, 20), (23, 43), (43, 63)]
+
+
+@pytest.mark.parametrize("columns", [np.zeros(9, bool), strip(2)])
+def test_nothing_is_told_where_there_is_no_room_for_all_words(columns):
     assert word_spans(columns, ["one", "two", "three"], HIGH) is None
+
+
+def test_words_in_cells_lie_between_the_widest_gaps_wherever_those_are():
+    columns = strip(4, 1, 4, 2, 4, 40, 4, 1, 4, 90, 4)
+    found = word_spans(columns, ["ab", "c", "de", "f"], HIGH, in_cells=True)
+    assert found == [(0, 9), (11, 15), (55, 64), (154, 158)]
+    assert word_spans(strip(30), ["ab", "c"], HIGH, in_cells=True) is None
 
 
 def test_there_are_just_as_many_runs_as_words():
@@ -102,14 +115,15 @@ def test_line_of_many_words_takes_little_time():
     st.lists(st.integers(1, 9), min_size=1, max_size=41).filter(lambda runs: len(runs) % 2),
     st.lists(st.text("abimW.,é漢", min_size=1, max_size=9), min_size=1, max_size=12),
     st.floats(0.5, 40),
+    st.booleans(),
 )
-def test_every_word_has_ink_of_its_own_from_first_to_last(runs, words, height):
+def test_words_lie_side_by_side_from_first_to_last_ink(runs, words, height, in_cells):
     columns = strip(*runs)
-    found = word_spans(columns, words, height)
-    if len(words) > (len(runs) + 1) // 2:
-        assert found is None
+    found = word_spans(columns, words, height, in_cells=in_cells)
+    if found is None:
+        assert len(words) > (len(runs) + 1) // 2
         return
     assert len(found) == len(words)
     assert (found[0][0], found[-1][1]) == (0, len(columns))
-    assert all(columns[start] and columns[end - 1] for start, end in found)
-    assert all(end < start for (_, end), (start, _) in itertools.pairwise(found))
+    assert all(start < end for start, end in found)
+    assert all(end <= start for (_, end), (start, _) in itertools.pairwise(found))
