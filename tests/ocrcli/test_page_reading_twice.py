@@ -289,10 +289,7 @@ class TestNeverTwice:
     @pytest.mark.parametrize("count", [1, 2])
     def test_where_one_attempt_is_asked_for(self, fakes, doubtful, tmp_path, run_scripted, count):
         path = fakes.write_pdf(tmp_path / "a.pdf", ["1", "2"])
-        answers = doubtful(1)
-        # Where the page has ink for it.
-        answers["script"][2] = fakes.result(2, fakes.block("2", box="100, 210, 140, 320"))
-        recogniser = fakes.ScriptedRecogniser(**answers)
+        recogniser = fakes.ScriptedRecogniser(**doubtful(1))
         done = run_scripted(recogniser, ["transcribe", path, "-f", "jsonl", "--attempts", count])
         records = [json.loads(line) for line in done.stdout.splitlines()][:2]
         assert [record["attempts"] for record in records] == [count, 1]

@@ -87,9 +87,16 @@ class TestIsDoubtful:
             placed = (Line((100, 100, 900, 120)), Line((100, 120, 900, 140), is_found=is_found))
         text = replace(block(*LINES[:2]), box=box, lines=placed)
         table = replace(block(TABLE, kind=BlockType.TABLE), box=(100, 200, 900, 300))
+        known = tuple(Line((100, top, 900, top + 20)) for top in (400, 420, 440))
+        more = replace(block(*LINES[2:5]), box=(100, 400, 900, 460), lines=known)
         ink = ink_map(np.full((40, 40), 255, np.uint8))
-        assert is_doubtful(page(text, table, facts=PageFacts(1, ink=ink))) is is_it
-        assert not is_doubtful(page(text, table, facts=PageFacts(1)))
+        assert is_doubtful(page(text, table, more, facts=PageFacts(1, ink=ink))) is is_it
+        assert not is_doubtful(page(text, table, more, facts=PageFacts(1)))
+
+    def test_page_of_which_hardly_any_line_has_ink_is_not(self):
+        text = replace(block(*LINES[:2]), box=(100, 100, 900, 140))
+        ink = ink_map(np.full((40, 40), 255, np.uint8))
+        assert not is_doubtful(page(text, facts=PageFacts(1, ink=ink)))
 
     def test_suspect_page_is(self):
         assert is_doubtful(lines(LINES[0], status=PageStatus.SUSPECT))
