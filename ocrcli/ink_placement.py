@@ -66,19 +66,21 @@ def on_ink(blocks: Sequence[Block], ink: InkMap, rotation: int) -> list[Block]:
     slope = skew(page)
     placement = _Placement(LevelPage(_without_others(page, blocks), slope))
     placed: dict[int, dict[int, tuple[_Line, InkRow]]] = {}
-    heights = []
+    taken: list[InkRow] = []
     for column in _columns(placement, blocks):
         for line, row in zip(column, placement.rows(column), strict=True):
-            if row is not None:
+            # What is read twice, once more further up, finds the ink of the first time.
+            if row is not None and not any(map(row.overlaps, taken)):
                 placed.setdefault(line.block, {})[line.number] = (line, row)
-                heights.append(row.bottom - row.top)
+                taken.append(row)
+    height = median(row.bottom - row.top for row in taken) if taken else 0.0
     whole = LevelPage(page, slope) if any(map(_is_table, blocks)) else None
     found = []
     for index, block in enumerate(blocks):
         if block.box is None:
             found.append(block)
         elif _is_table(block) and whole is not None:
-            lines = table_lines(block, block.box, whole, median(heights) if heights else 0.0)
+            lines = table_lines(block, block.box, whole, height)
             found.append(replace(block, lines=lines))
         else:
             found.append(placement.moved(block, placed.get(index, {}), blocks))

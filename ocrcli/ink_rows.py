@@ -30,6 +30,12 @@ class InkRow(NamedTuple):
         """Half way between top and bottom."""
         return (self.top + self.bottom) / 2
 
+    def overlaps(self, other: "InkRow") -> bool:
+        """Return whether both are mostly the same ink."""
+        down = min(self.bottom, other.bottom) - max(self.top, other.top)
+        across = min(self.right, other.right) - max(self.left, other.left)
+        return across > 0 and 2 * down > min(self.bottom - self.top, other.bottom - other.top)
+
 
 def ink_rows(ink: Ink, left: int, right: int, height: float) -> list[InkRow]:
     """Return the rows of ink in a column, from top to bottom.

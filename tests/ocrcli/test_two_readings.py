@@ -195,6 +195,16 @@ class TestMissingLines:
         assert is_kept(better(part, unsure), part)
         assert is_kept(better(unsure, part), part)
 
+    @pytest.mark.parametrize("is_found", [True, False])
+    def test_line_that_stands_on_no_ink_is_not_missing_elsewhere(self, is_found):
+        part = lines(*LINES[:8])
+        places = tuple(Line((0, n, 9, n + 1), is_found=is_found or n < 8) for n in range(10))
+        text = replace(block(*LINES[:10]), box=(0, 0, 9, 10), lines=places)
+        whole = page(replace(text, confidence=Confidence(0.985, 0.985)))
+        kept = whole if is_found else part
+        assert is_kept(better(part, whole), kept)
+        assert is_kept(better(whole, part), kept)
+
     def test_reading_that_skips_fewer_lines_is_better(self):
         first, second = lines(*LINES[:9], *LINES[12:]), lines(*LINES[:10], *LINES[13:])
         assert is_kept(better(first, second), first)
