@@ -27,6 +27,11 @@ from ocrcli.word_gaps import word_spans
 _REACH = 26.0
 """How far lines are looked for from where they are said to be, in thousandths of the page."""
 
+# The line after the last one of a block is no further away than this many heights of a line, and
+# letters are at least so high.
+_NEXT = 1.7
+_LETTER = 0.4
+
 ROW_BY_ROW = (BlockType.TABLE, BlockType.FIGURE)
 """Blocks without lines: what is read row by row, or not at all. No other block has their ink."""
 
@@ -83,7 +88,14 @@ def on_ink(blocks: Sequence[Block], ink: InkMap, rotation: int) -> list[Block]:
             lines = table_lines(block, block.box, whole, height)
             found.append(replace(block, lines=lines))
         else:
-            found.append(placement.moved(block, placed.get(index, {}), blocks))
+            block_rows = placed.get(index, {})
+            skipped = placement.skipped(index, block_rows, taken)
+            moved = placement.moved(block, block_rows, blocks)
+            lines = moved.lines and tuple(
+                line._replace(skipped=skipped.get(number, 0))
+                for number, line in enumerate(moved.lines)
+            )
+            found.append(replace(moved, lines=lines))
     return found
 
 
@@ -209,6 +221,30 @@ class _Placement:
             lines.append(line.inside(box))
         return replace(block, box=box, lines=tuple(lines))
 
+    def skipped(
+        self, block: int, found: dict[int, tuple[_Line, InkRow]], taken: Sequence[InkRow]
+    ) -> dict[int, int]:
+        """Return how many rows of ink beside a line, by its number, no line stands on.
+
+        Args:
+            block: Number of a block.
+            found: Lines of it whose ink was found, and the ink.
+            taken: The ink of all lines of the page.
+        """
+        numbers = sorted(found)
+        counts = {}
+        for number, after in zip(numbers, [*numbers[1:], None], strict=False):
+            line, row = found[number]
+            near = _NEXT * (line.box[3] - line.box[1])
+            # Above the first line, too, there may be one.
+            start = row.middle - near if number == numbers[0] else row.middle
+            end = row.middle + near if after is None else found[after][1].middle
+            counts[number] = sum(
+                start < other.middle < end and _may_be_a_line(other, near / _NEXT, taken)
+                for other in self._rows[block]
+            )
+        return counts
+
     def _off(self, line: _Line, row: InkRow) -> float:
         """Return how far below the place where it is said to be a line is, in thousandths."""
         return (row.middle - (line.box[1] + line.box[3]) / 2) / self._page.down
@@ -261,6 +297,11 @@ class _Placement:
         first = max((box[2] for box in beside if box[2] < middle), default=0.0)
         last = min((box[0] for box in beside if box[0] > middle), default=float(MAX_COORDINATE))
         return int(min(first, left) * self._page.across), int(max(last, right) * self._page.across)
+
+
+def _may_be_a_line(row: InkRow, height: float, taken: Sequence[InkRow]) -> bool:
+    is_type = row.bottom - row.top > _LETTER * height and row.right - row.left > height
+    return is_type and not any(map(row.overlaps, taken))
 
 
 def _if_far(distance: float, height: float) -> float:

@@ -7,9 +7,11 @@ from numpy.typing import NDArray
 
 from ocrcli.skew import Ink
 
-# What follows is in heights of a line: dots, accents and rules under type belong to their line ...
-_NEAR, _LOW, _HIGHEST = 0.3, 0.45, 1.35
-# ... what is lower still is a speck, and what is higher than this is more lines than one.
+# Dots, accents and rules under type, low beside what they belong to, are parts of their line. What
+# follows is in heights of a line: such parts are near, and all together are no higher than this.
+_LOW = 0.45
+_NEAR, _HIGHEST = 0.3, 1.35
+# What is lower is a speck, and what is higher than this is more lines than one.
 _LOWEST, _TWO = 0.2, 1.6
 # Share of a column that ink has to fill before it counts, so that specks do not join lines.
 _LEAST_INK = 0.004
@@ -73,7 +75,8 @@ def _joined(runs: "zip[tuple[int, int]]", height: float) -> list[list[int]]:
     for top, bottom in runs:
         if found:
             upper, lower = found[-1]
-            low = min(bottom - top, lower - upper) < _LOW * height
+            heights = bottom - top, lower - upper
+            low = min(heights) < _LOW * max(heights)
             near = top - lower <= max(1.0, _NEAR * height)
             if low and near and bottom - upper < _HIGHEST * height:
                 found[-1][1] = bottom

@@ -243,8 +243,8 @@ def _box(numbers: Sequence[float] | None) -> Box | None:
 
 
 def _line(fields: Sequence[Any]) -> Line:
-    box, words, is_found = fields
-    return Line(_place(box), tuple((left, right) for left, right in words), is_found)
+    box, words, is_found, skipped = fields
+    return Line(_place(box), tuple((left, right) for left, right in words), is_found, skipped)
 
 
 def _place(numbers: Sequence[float]) -> Box:

@@ -13,11 +13,14 @@ class Line(NamedTuple):
         box: Its place.
         words: Left and right edge of each of its words; none where they could not be told apart.
         is_found: Whether there is ink where it stands that no other line stands on.
+        skipped: Rows of ink between it and the next line, or beyond the first and the last one of a
+            block, that no line stands on.
     """
 
     box: "Box"
     words: tuple[tuple[float, float], ...] = ()
     is_found: bool = True
+    skipped: int = 0
 
     def inside(self, box: "Box") -> "Line":
         """Return what of the line and its words lies in a block's box."""
@@ -33,4 +36,4 @@ class Line(NamedTuple):
             min(max(top, self.box[3]), bottom),
         )
         words = tuple((across(first), across(last)) for first, last in self.words)
-        return Line(place, words, self.is_found)
+        return self._replace(box=place, words=words)

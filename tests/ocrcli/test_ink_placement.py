@@ -167,6 +167,20 @@ def test_tables_and_figures_are_not_moved(kind, text):
     assert replace(found, lines=None) == said
 
 
+@pytest.mark.parametrize("number", [0, 2, 6])
+def test_row_of_ink_that_no_line_stands_on_is_told(number):
+    sheet = Sheet()
+    block, _ = sheet.write(TEXT, 100, 200)
+    texts = TEXT.split("\n")
+    left, top, right, bottom = block.box
+    box = (left, top + PITCH * (number == 0), right, bottom - PITCH * (number == 6))
+    kept = "\n".join(texts[:number] + texts[number + 1 :])
+    (found,) = sheet.placed(replace(block, text=kept, box=box))
+    assert sum(line.skipped for line in found.lines) == 1
+    (whole,) = sheet.placed(block)
+    assert not any(line.skipped for line in whole.lines)
+
+
 def test_rows_and_words_of_a_table_lie_on_their_ink():
     sheet = Sheet()
     block, words = sheet.write("Oats\t12\nBarley\t345", 100, 200)

@@ -93,6 +93,14 @@ class TestIsDoubtful:
         assert is_doubtful(page(text, table, more, facts=PageFacts(1, ink=ink))) is is_it
         assert not is_doubtful(page(text, table, more, facts=PageFacts(1)))
 
+    @pytest.mark.parametrize("skipped", [0, 1])
+    def test_page_with_ink_beside_a_line_that_no_line_stands_on_is(self, skipped):
+        places = tuple(Line((100, top, 900, top + 20)) for top in (100, 120, 140))
+        places = (*places[:2], places[2]._replace(skipped=skipped))
+        text = replace(block(*LINES[:3]), box=(100, 100, 900, 160), lines=places)
+        ink = ink_map(np.full((40, 40), 255, np.uint8))
+        assert is_doubtful(page(text, facts=PageFacts(1, ink=ink))) is bool(skipped)
+
     def test_page_of_which_hardly_any_line_has_ink_is_not(self):
         text = replace(block(*LINES[:2]), box=(100, 100, 900, 140))
         ink = ink_map(np.full((40, 40), 255, np.uint8))
@@ -189,7 +197,7 @@ class TestMissingLines:
 
     def test_unless_the_model_was_much_less_sure_of_it(self):
         part = lines(*LINES[:6])
-        whole, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.9))
+        whole, unsure = (lines(*LINES[:9], confidence=sure) for sure in (0.97, 0.85))
         assert is_kept(better(part, whole), whole)
         assert is_kept(better(whole, part), whole)
         assert is_kept(better(part, unsure), part)
