@@ -47,12 +47,13 @@ class Result:
     rotation: int = 0
     line_starts: tuple = ()
     notices: tuple = ()
+    trace: TokenTrace | None = None
 
-    @property
-    def trace(self) -> TokenTrace:
-        """Two tokens: all but the last character, and that one."""
+    def __post_init__(self) -> None:
+        """Give it two tokens unless it has some: all but the last character, and that one."""
         length = len(self.markup)
-        return TokenTrace((length - 1, length), (1.0, 0.98)) if length else TokenTrace()
+        two = TokenTrace((length - 1, length), (1.0, 0.98)) if length else TokenTrace()
+        object.__setattr__(self, "trace", self.trace or two)
 
 
 def look(pixels) -> str:
