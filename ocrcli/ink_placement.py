@@ -90,12 +90,7 @@ def on_ink(blocks: Sequence[Block], ink: InkMap, rotation: int) -> list[Block]:
         else:
             block_rows = placed.get(index, {})
             skipped = placement.skipped(index, block_rows, taken)
-            moved = placement.moved(block, block_rows, blocks)
-            lines = moved.lines and tuple(
-                line._replace(skipped=skipped.get(number, 0))
-                for number, line in enumerate(moved.lines)
-            )
-            found.append(replace(moved, lines=lines))
+            found.append(placement.moved(block, block_rows, skipped, blocks))
     return found
 
 
@@ -184,13 +179,18 @@ class _Placement:
         return self._rows[block]
 
     def moved(
-        self, block: Block, found: dict[int, tuple[_Line, InkRow]], others: Sequence[Block]
+        self,
+        block: Block,
+        found: dict[int, tuple[_Line, InkRow]],
+        skipped: dict[int, int],
+        others: Sequence[Block],
     ) -> Block:
         """Return a block on its ink, or as it is where that was not found.
 
         Args:
             block: A block with a box.
             found: Lines of it whose ink was found, by their number, and the ink.
+            skipped: Rows of ink beside them that no line stands on.
             others: All blocks of the page.
         """
         assert block.box is not None, "only a block with a box can be moved"
@@ -217,7 +217,8 @@ class _Placement:
             left, right = place[0], place[2]
             if row is not None:
                 left, right = row.left / self._page.across, row.right / self._page.across
-            line = Line((left, place[1] + down, right, place[3] + down), words, row is not None)
+            place = (left, place[1] + down, right, place[3] + down)
+            line = Line(place, words, row is not None, skipped.get(number, 0))
             lines.append(line.inside(box))
         return replace(block, box=box, lines=tuple(lines))
 

@@ -213,6 +213,14 @@ class TestMissingLines:
         assert is_kept(better(part, whole), kept)
         assert is_kept(better(whole, part), kept)
 
+    def test_rows_of_ink_tell_where_only_a_short_line_is_missing(self):
+        places = tuple(Line((0, n, 9, n + 1)) for n in range(10))
+        whole = page(replace(block(*LINES[:9], "Short"), box=(0, 0, 9, 10), lines=places))
+        unread = (*places[:8], places[8]._replace(skipped=1))
+        text = replace(block(*LINES[:9], confidence=0.995), box=(0, 0, 9, 10), lines=unread)
+        assert is_kept(better(page(text), whole), whole)
+        assert is_kept(better(whole, page(text)), whole)
+
     def test_reading_that_skips_fewer_lines_is_better(self):
         first, second = lines(*LINES[:9], *LINES[12:]), lines(*LINES[:10], *LINES[13:])
         assert is_kept(better(first, second), first)
