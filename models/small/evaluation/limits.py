@@ -8,30 +8,36 @@ Pages in scripts that were not taught, in hands and in type too small to resolve
 doubtful; blank sheets, lines, textures and photographs must give no text; clean pages must not be
 doubted. Every page is read by the shipped engine and judged by the shipped rules. Half of each set
 is for fitting: the report's figures are those of the other half. `--scripts` holds a folder of
-fonts per script. A table goes to stderr, one JSON object per set to stdout.
+fonts per script. A table goes to stderr, one JSON object per set to stdout. With `--keep DIR` the
+documents are kept in DIR, and `--draw` only draws their pages there; where it did, pages are read
+without a library for PDFs, on a machine that has a GPU, say.
 """
 
 import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ocrcli.models.small.evaluation import textless_pages, untaught_pages
+from ocrcli.errors import OcrError
+from ocrcli.models.small.evaluation.limit_pages import (
+    CLEAN,
+    SETS,
+    TEXTLESS,
+    LimitSources,
+    draw,
+    drawn_pages,
+)
+from ocrcli.models.small.evaluation.page_set import EvaluationPage
 
 if TYPE_CHECKING:
     from ocrcli.document import PageImage
+    from ocrcli.models.small.evaluation.prepared_pages import PreparedPages
+    from ocrcli.pages import Pages
 
-DOUBTED = (*untaught_pages.LANGUAGES, "handwriting", "tiny")
-"""Sets whose pages must be marked."""
-
-TEXTLESS = ("blank", "ruled", "textures", "photos")
-"""Sets whose pages hold no text."""
-
-CLEAN = "clean"
 MAX_FALSE_DOUBTS = 0.02
 """Share of clean pages that may be marked."""
 
@@ -66,19 +72,6 @@ class Verdict:
     def is_marked(self) -> bool:
         """Whether the page's reader is told to doubt it."""
         return self.status not in _NOT_MARKED
-
-
-Reader = Callable[[Path], Iterator[Verdict]]
-
-
-def judge(files: Sequence[Path], reader: Reader) -> list[Verdict]:
-    """Return the verdicts on all pages of some files.
-
-    Args:
-        files: Documents.
-        reader: Reads and judges one.
-    """
-    return [verdict for file in files for verdict in reader(file)]
 
 
 def is_fitting(page_number: int) -> bool:
@@ -154,104 +147,75 @@ def _counts(names: Iterator[str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _reader(arguments: argparse.Namespace) -> Reader:
-    from ocrcli.blocks import parse_markup
-    from ocrcli.engine import PageResult
-    from ocrcli.options import Device, Options
-    from ocrcli.page_reading import read_pages
-    from ocrcli.pages import open_pages
-    from ocrcli.recogniser import ModelRecogniser
-    from ocrcli.second_reading import SecondReading
+class _Judge:
+    """Reads pages with the shipped engine and says what the program makes of each."""
 
-    class Tapped(ModelRecogniser):
-        """Keeps what the model wrote at first, some of which is dropped from the record."""
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        from ocrcli.engine import PageResult
+        from ocrcli.options import Device, Dtype, Options, choice
+        from ocrcli.recogniser import ModelRecogniser
 
-        first: dict[int, PageResult] = {}
+        class Tapped(ModelRecogniser):
+            """Keeps what the model wrote at first, some of which is dropped from the record."""
 
-        def transcribe(self, pages: "Iterable[PageImage]") -> Iterator[PageResult]:
-            for result in super().transcribe(pages):
-                self.first.setdefault(result.page_number, result)
-                yield result
+            first: dict[int, PageResult] = {}
 
-    recogniser = Tapped(
-        Options(model=arguments.model, device=Device(arguments.device), threads=arguments.threads)
-    )
+            def transcribe(self, pages: Iterable["PageImage"]) -> Iterator[PageResult]:
+                for result in super().transcribe(pages):
+                    self.first.setdefault(result.page_number, result)
+                    yield result
 
-    def read(file: Path) -> Iterator[Verdict]:
-        recogniser.first.clear()
-        with open_pages(file) as pages:
-            second = SecondReading(pages, recogniser, None)
-            for record in read_pages(pages, recogniser, None, second):
-                result = recogniser.first.get(record.page_number)
-                markup = parse_markup(result.markup, 1, 1, trace=result.trace) if result else None
-                certain = markup.text_trace.confidence if markup else None
-                yield Verdict(
-                    file=file.name,
-                    page=record.page_number,
-                    fitting=is_fitting(record.page_number),
-                    status=str(record.status),
-                    characters=_signs(record.text),
-                    written=sum(_signs(block.text) for block in markup.blocks) if markup else 0,
-                    confidence=certain.mean if certain else 1.0,
-                    warnings=tuple(notice.code for notice in record.warnings),
-                )
-        sys.stderr.write(f"read {file}\n")
+        self._recogniser = Tapped(
+            Options(
+                model=arguments.model,
+                device=choice(Device, "device", arguments.device),
+                dtype=choice(Dtype, "dtype", arguments.dtype),
+                threads=arguments.threads,
+            )
+        )
 
-    return read
+    def documents(self, files: Iterable[Path]) -> Iterator[Verdict]:
+        """Yield the verdicts on all pages of some files."""
+        from ocrcli.pages import open_pages
+
+        for file in files:
+            with open_pages(file) as pages:
+                yield from self._verdicts(file.name, pages)
+            sys.stderr.write(f"read {file}\n")
+
+    def drawn(self, name: str, folder: Path, pages: Sequence[EvaluationPage]) -> Iterator[Verdict]:
+        """Yield the verdicts on the pages of a set that `limit_pages.draw` has drawn."""
+        from ocrcli.models.small.evaluation.prepared_pages import PreparedPages
+
+        yield from self._verdicts(name, PreparedPages(folder, name, pages))
+        sys.stderr.write(f"read {name}\n")
+
+    def _verdicts(self, file: str, pages: "Pages | PreparedPages") -> Iterator[Verdict]:
+        from ocrcli.blocks import parse_markup
+        from ocrcli.page_reading import read_pages
+        from ocrcli.second_reading import SecondReading
+
+        first = self._recogniser.first
+        first.clear()
+        second = SecondReading(pages, self._recogniser, None)
+        for record in read_pages(pages, self._recogniser, None, second):
+            result = first.get(record.page_number)
+            markup = parse_markup(result.markup, 1, 1, trace=result.trace) if result else None
+            certain = markup.text_trace.confidence if markup else None
+            yield Verdict(
+                file=file,
+                page=record.page_number,
+                fitting=is_fitting(record.page_number),
+                status=str(record.status),
+                characters=_signs(record.text),
+                written=sum(_signs(block.text) for block in markup.blocks) if markup else 0,
+                confidence=certain.mean if certain else 1.0,
+                warnings=tuple(notice.code for notice in record.warnings),
+            )
 
 
 def _signs(text: str) -> int:
     return sum(not sign.isspace() for sign in text)
-
-
-def _files(name: str, arguments: argparse.Namespace, folder: Path) -> list[Path]:
-    """Make the pages of a set, unless an earlier run did, and return its documents."""
-    count, seed = arguments.pages, arguments.seed
-    if not folder.is_dir():
-        if name in untaught_pages.LANGUAGES:
-            fonts = _content(arguments.scripts / name)
-            untaught_pages.script_pages(name, fonts, count, seed, folder)
-        elif name == "handwriting":
-            books = _paragraphs(arguments.text)
-            untaught_pages.plain_pages(_content(arguments.handwriting), books, count, seed, folder)
-        elif name == "tiny":
-            books = _paragraphs(arguments.text)
-            untaught_pages.tiny_pages(_fonts(arguments.fonts), books, count, seed, folder)
-        elif name == CLEAN:
-            books = _paragraphs(arguments.text)
-            untaught_pages.plain_pages(
-                _fonts(arguments.fonts), books, arguments.textless, seed, folder
-            )
-        elif name == "photos":
-            photos = _content(arguments.photos)
-            textless_pages.photo_pages(photos, arguments.textless, seed, folder)
-        elif name in TEXTLESS:
-            draw = {
-                "blank": textless_pages.blank_pages,
-                "ruled": textless_pages.ruled_pages,
-                "textures": textless_pages.texture_pages,
-            }[name]
-            draw(arguments.textless, seed, folder)
-        else:
-            known = (CLEAN, *DOUBTED, *TEXTLESS)
-            raise ValueError(f'sets must name some of {known}, got "{name}"')
-    return _content(folder)
-
-
-def _paragraphs(folder: Path) -> list[str]:
-    # Folders of other text lie beside the books.
-    books = [path for path in _content(folder) if path.suffix == ".txt"]
-    return [line for path in books for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def _fonts(folder: Path) -> list[Path]:
-    return [path for path in _content(folder) if path.suffix in (".ttf", ".otf")]
-
-
-def _content(folder: Path | None) -> list[Path]:
-    if folder is None or not folder.is_dir():
-        raise ValueError(f"every set needs its folder, got {folder}; see the module's head")
-    return sorted(folder.iterdir())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -261,29 +225,60 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scripts", type=Path, help="folder with a folder of fonts per script")
     parser.add_argument("--handwriting", type=Path, help="folder of fonts that look hand-written")
     parser.add_argument("--photos", type=Path, help="folder of photographs")
-    everything = ",".join((CLEAN, *DOUBTED, *TEXTLESS))
+    everything = ",".join(SETS)
     parser.add_argument("--sets", default=everything, help=f"comma-separated: {everything}")
     parser.add_argument("--pages", type=int, default=50, help="pages of a set of doubtful pages")
     parser.add_argument("--textless", type=int, default=200, help="pages of the other sets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", type=Path, help="model folder (default: the shipped one)")
     parser.add_argument("--device", default="cpu", help='"cpu", "cuda" or "auto"')
+    parser.add_argument("--dtype", default="auto", help='"auto", "float32" or "bfloat16"')
     parser.add_argument("--threads", type=int, help="CPU threads")
     parser.add_argument("--keep", type=Path, help="folder to keep the pages in and to reuse")
+    parser.add_argument("--draw", action="store_true", help="only draw the pages, in --keep")
     parser.add_argument("--out", type=Path, help="JSON file with every page's verdict")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line described in the module docstring."""
-    arguments = _parser().parse_args(argv)
-    reader = _reader(arguments)
-    verdicts: dict[str, list[Verdict]] = {}
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.draw and arguments.keep is None:
+        parser.error("--draw needs --keep, the folder that gets the pages")
     with tempfile.TemporaryDirectory() as scratch:
-        for name in arguments.sets.split(","):
-            files = _files(name, arguments, (arguments.keep or Path(scratch)) / name)
-            verdicts[name] = judge(files, reader)
-            _save(arguments.out, verdicts)
+        try:
+            _run(arguments, arguments.keep or Path(scratch))
+        except (ValueError, OcrError) as error:
+            parser.error(str(error))
+
+
+def _run(arguments: argparse.Namespace, folder: Path) -> None:
+    sources = LimitSources(
+        arguments.text,
+        arguments.fonts,
+        arguments.scripts,
+        arguments.handwriting,
+        arguments.photos,
+        arguments.pages,
+        arguments.textless,
+        arguments.seed,
+    )
+    names = arguments.sets.split(",")
+    if arguments.draw:
+        for name in names:
+            draw(name, sources.documents(name, folder / name), folder)
+        return
+    judge = _Judge(arguments)
+    verdicts: dict[str, list[Verdict]] = {}
+    for name in names:
+        pages = drawn_pages(name, folder)
+        verdicts[name] = list(
+            judge.drawn(name, folder, pages)
+            if pages
+            else judge.documents(sources.documents(name, folder / name))
+        )
+        _save(arguments.out, verdicts)
     fitting = [verdict for verdict in verdicts.get(CLEAN, []) if verdict.fitting]
     fitted = threshold(fitting) if fitting else None
     report = [figures(name, found, fitted) for name, found in verdicts.items()]

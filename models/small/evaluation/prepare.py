@@ -100,7 +100,7 @@ def _prepare_set(name: str, order: Order, folder: Path) -> dict[str, Any]:
         )
         pages, size = [], 0
         for number, source in enumerate(SETS[name](parts), start=1):
-            page, written = _prepare_page(f"{number:04d}", source, folder, name)
+            page, written = prepare_page(f"{number:04d}", source, folder, name)
             pages.append(page)
             size += written
             if order.with_prints:
@@ -114,7 +114,7 @@ def _prepare_set(name: str, order: Order, folder: Path) -> dict[str, Any]:
     }
 
 
-def _prepare_page(
+def prepare_page(
     name: str, source: SourcePage, folder: Path, set_name: str
 ) -> tuple[EvaluationPage, int]:
     """Write the pixels that the engine would see, and return the page and the file's size."""

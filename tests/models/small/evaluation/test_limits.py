@@ -1,5 +1,6 @@
 """Whether the program knows what it cannot read, and how that is measured."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from ocrcli.models.small.evaluation.limits import (
     Verdict,
     figures,
     is_fitting,
+    main,
     table,
     threshold,
 )
@@ -97,3 +99,32 @@ def test_words_are_printed_in_the_fonts_given(tmp_path):
 def test_unknown_scripts_are_refused_with_the_choices(tmp_path):
     with pytest.raises(ValueError, match=r"one of \['arabic', .* got \"thai\""):
         untaught_pages.script_pages("thai", [tmp_path / "a.ttf"], 1, 1, tmp_path)
+
+
+def test_pages_that_were_drawn_are_read_without_their_documents(tmp_path, monkeypatch):
+    kept = ["--sets", "blank", "--textless", "3", "--keep", str(tmp_path)]
+    main([*kept, "--out", str(tmp_path / "documents.json")])
+    main([*kept, "--draw"])
+    monkeypatch.setattr("ocrcli.pages.open_pages", None)
+    main([*kept, "--out", str(tmp_path / "drawn.json")])
+    documents, drawn = (
+        json.loads((tmp_path / f"{name}.json").read_text())["blank"]
+        for name in ("documents", "drawn")
+    )
+    assert len(drawn) == 3
+    assert [page | {"file": "blank"} for page in documents] == drawn
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--draw"], "--draw needs --keep"),
+        (["--sets", "thai"], "must name some of"),
+        (["--sets", "greek"], "every set needs its folder"),
+        (["--dtype", "int4"], "dtype"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(arguments, complaint, capsys):
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert complaint in capsys.readouterr().err
