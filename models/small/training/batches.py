@@ -34,9 +34,9 @@ _ORIENTABLE_GLYPHS = 40
 # Pages with a few words would hardly come up otherwise, on small pictures least of all.
 _SHORT = 0.1
 _SMALL_AREA = 500_000
-# Of half of the pages places are shown up to so many thousandths off, less than half a line, and
-# about ten lines alike.
-_DRIFT, _STEADY = 8, 0.9
+# Of so many pages places are shown up to so many thousandths off, at most a third of a line, and
+# about ten lines alike. Half of the pages and half a line made dense pages lose and repeat lines.
+_DRIFTING, _DRIFT, _FURTHEST, _STEADY = 0.25, 8, 1 / 3, 0.9
 # Of half of the pages so many tokens are shown wrong.
 _MISTAKES = 0.02
 
@@ -270,7 +270,7 @@ def _drifted(rng: random.Random, ids: list[int], line_places: LinePlaces) -> lis
     What is asked for stays right. A model that has only ever seen right places adds the distance of
     lines to the last one, and is a line off after forty: it has to look where lines are.
     """
-    if rng.random() < 0.5:
+    if rng.random() >= _DRIFTING:
         return ids
     told = [i for i, is_text in enumerate(line_places.spells(ids)) if not is_text]
     shown, off = list(ids), 0.0
@@ -278,8 +278,8 @@ def _drifted(rng: random.Random, ids: list[int], line_places: LinePlaces) -> lis
     for place, distance in zip(told, [*apart, _DRIFT], strict=False):
         if rng.random() > _STEADY:
             off = rng.uniform(-_DRIFT, _DRIFT)
-        most = 0.45 * distance
-        moved = PLACE_STEP * round(min(max(off, -most), most) / PLACE_STEP)
+        most = _FURTHEST * distance
+        moved = PLACE_STEP * int(min(max(off, -most), most) / PLACE_STEP)
         last = line_places.first + line_places.count - 1
         shown[place] = min(max(ids[place] + moved, line_places.first), last)
     return shown
