@@ -79,7 +79,7 @@ class Engine:
         weight = next(iter(model.parameters()))
         self._device, self._dtype = weight.device, weight.dtype
         self._encoder = ImageEncoder(model, self._limits.rotate)
-        self._cache = KvCache(model, self._limits.max_cache_blocks)
+        self._cache = KvCache(model, self._limits.max_cache_blocks, self._limits.decode_width)
         self._ring_blocks = model.config.sparse.local_blocks
         self._separator = None if model.config.has_markers else TextSeparator(tokenizer.decode)
 

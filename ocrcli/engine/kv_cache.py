@@ -16,10 +16,7 @@ NULL_BLOCK = 0
 """Physical block that pads block tables; never allocated, never written, never readable."""
 
 SCRATCH_BLOCK = 1
-"""Physical block that unused rows of a decode step write to and read from."""
-
-RESERVED_BLOCKS = 2
-"""Blocks at the start of every pool that belong to no sequence."""
+"""First physical block that unused rows of a decode step write to and read from, a slot each."""
 
 
 class CacheFullError(RuntimeError):
@@ -27,19 +24,27 @@ class CacheFullError(RuntimeError):
 
 
 class KvCache:
-    """Pools of all layers, the readable flags they share, and the list of free blocks."""
+    """Pools of all layers, the readable flags they share, and the list of free blocks.
 
-    def __init__(self, model: OcrModel, max_blocks: int | None = None) -> None:
+    Attributes:
+        reserved: Blocks at the start of the pool that belong to no sequence: the null block, and
+            scratch blocks with a slot for every row of a decode step.
+    """
+
+    def __init__(self, model: OcrModel, max_blocks: int | None = None, rows: int = 1) -> None:
         """Create a cache that holds the reserved blocks only.
 
         Args:
             model: Gives the pools' shape, device and dtype.
             max_blocks: Largest number of blocks that sequences may hold together; None for as many
                 as memory allows.
+            rows: Rows of a decode step, of which any number may be unused.
 
         Raises:
-            ValueError: `max_blocks` is not positive.
+            ValueError: `max_blocks` or `rows` is not positive.
         """
+        if rows < 1:
+            raise ValueError(f"rows must be positive, got {rows}")
         if max_blocks is not None and max_blocks < 1:
             raise ValueError(
                 f"max_blocks must be positive, got {max_blocks}; pass None for no limit"
@@ -51,9 +56,10 @@ class KvCache:
         self._free: list[int] = []
         self._used: set[int] = set()
         self.block_size = model.config.sparse.block_size
-        self.layers = model.new_cache(RESERVED_BLOCKS, self._device, self._dtype)
+        self.reserved = SCRATCH_BLOCK + -(-rows // self.block_size)
+        self.layers = model.new_cache(self.reserved, self._device, self._dtype)
         self.real = torch.zeros(
-            RESERVED_BLOCKS, self.block_size, dtype=torch.bool, device=self._device
+            self.reserved, self.block_size, dtype=torch.bool, device=self._device
         )
 
     @property
@@ -70,8 +76,8 @@ class KvCache:
         """Make room for `count` blocks in all, or for as many as the limit allows."""
         if self._max_blocks is not None:
             count = min(count, self._max_blocks)
-        if count + RESERVED_BLOCKS > self.num_blocks:
-            self._grow(count + RESERVED_BLOCKS)
+        if count + self.reserved > self.num_blocks:
+            self._grow(count + self.reserved)
 
     def allocate(self, count: int) -> list[int]:
         """Return the ids of `count` blocks that nobody else holds.

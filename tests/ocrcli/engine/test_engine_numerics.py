@@ -57,6 +57,15 @@ def test_page_is_the_same_alone_and_beside_any_neighbours(isolated_model, kit):
     assert [outcome(result) for result in backwards] == alone[::-1]
 
 
+@pytest.mark.parametrize("rows", [8, 9, 64])
+def test_unused_rows_change_no_page(isolated_model, kit, rows):
+    # More rows than a block has slots: what unused ones write must not reach a page's block.
+    pages = pages_of_many_sizes(kit)
+    expected = [outcome(result)[0] for result in transcribe(isolated_model, kit, pages)]
+    found = transcribe(isolated_model, kit, pages, decode_width=rows)
+    assert [outcome(result)[0] for result in found] == expected
+
+
 def test_page_number_does_not_change_a_page(isolated_model, kit):
     results = transcribe(isolated_model, kit, [kit.NoisePage(n, seed=5) for n in (1, 2, 3, 900)])
     assert len({outcome(result) for result in results}) == 1

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ocrcli.engine.kv_cache import NULL_BLOCK, RESERVED_BLOCKS, SCRATCH_BLOCK, KvCache
+from ocrcli.engine.kv_cache import NULL_BLOCK, SCRATCH_BLOCK, KvCache
 
 
 def test_reserved_blocks_are_never_handed_out(isolated_model):
@@ -54,15 +54,15 @@ def test_growth_keeps_contents_flags_and_block_ids(isolated_model):
 def test_reserve_makes_room_once(isolated_model):
     cache = KvCache(isolated_model)
     cache.reserve(12)
-    assert cache.num_blocks == 12 + RESERVED_BLOCKS
+    assert cache.num_blocks == 12 + cache.reserved
     cache.allocate(12)
-    assert cache.num_blocks == 12 + RESERVED_BLOCKS
+    assert cache.num_blocks == 12 + cache.reserved
 
 
 def test_limit_is_reported_with_its_numbers_and_leaves_the_pool_usable(isolated_model):
     cache = KvCache(isolated_model, max_blocks=6)
     cache.reserve(100)
-    assert cache.num_blocks == 6 + RESERVED_BLOCKS
+    assert cache.num_blocks == 6 + cache.reserved
     blocks = cache.allocate(4)
     with pytest.raises(RuntimeError, match=r"limited to 6 blocks .* 4 are in use .* 3 more"):
         cache.allocate(3)
@@ -81,3 +81,16 @@ def test_releasing_twice_is_our_bug(isolated_model):
 def test_limit_must_be_positive(isolated_model):
     with pytest.raises(ValueError, match="max_blocks must be positive, got 0"):
         KvCache(isolated_model, max_blocks=0)
+
+
+@pytest.mark.parametrize(("rows", "scratch"), [(1, 1), (8, 1), (9, 2), (64, 8)])
+def test_every_row_of_a_step_has_a_scratch_slot(isolated_model, rows, scratch):
+    cache = KvCache(isolated_model, rows=rows)
+    assert cache.block_size == 8
+    assert cache.reserved == 1 + scratch
+    assert min(cache.allocate(3)) == cache.reserved
+
+
+def test_step_without_rows_is_refused(isolated_model):
+    with pytest.raises(ValueError, match="rows must be positive, got 0"):
+        KvCache(isolated_model, rows=0)
