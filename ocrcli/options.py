@@ -218,7 +218,7 @@ class Options:
         force: Whether existing outputs are replaced, and finished work is done again.
         strict: Whether doubtful pages and repaired files are failures.
         fail_fast: Whether the first failure ends the run.
-        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
+        attempts: Times a page that loops, is cut or is doubtful is read at most, 1 to 3.
         page_timeout: Seconds after which a page is given up; None for never.
         file_timeout: Seconds after which the rest of a file is given up; None for never.
         timeout: Seconds after which the run is stopped; None for never.
@@ -263,7 +263,7 @@ class Options:
     force: bool = False
     strict: bool = False
     fail_fast: bool = False
-    attempts: int = 2
+    attempts: int = 3
     page_timeout: float | None = None
     file_timeout: float | None = None
     timeout: float | None = None
@@ -298,7 +298,7 @@ class Options:
         _check_instruction(self.instruction)
         _check_range("--threads", self.threads, 1, 1024)
         _check_range("--jobs", self.jobs, 1, 256)
-        _check_range("--attempts", self.attempts, 1, 2)
+        _check_range("--attempts", self.attempts, 1, 3)
         _check_range("--max-pixels", self.max_pixels, 1, 178_000_000)
         for name in ("page_timeout", "file_timeout", "timeout"):
             _check_range(f"--{name.replace('_', '-')}", getattr(self, name), 0.001, 10**8)

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from ocrcli.asked_page import NO_ANSWER, AskedHalf, AskedPage
 from ocrcli.document import Page, PageFailure, PageImage, PageStatus
-from ocrcli.halves import gaps, one_result
-from ocrcli.line_merging import merged
 from ocrcli.long_page import LongPage
 from ocrcli.options import Options, TextLayer
 from ocrcli.recogniser import Recogniser
@@ -24,13 +23,11 @@ from ocrcli.records import (
 )
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
-from ocrcli.two_readings import is_second_better, one_of_two
 
 if TYPE_CHECKING:
     from ocrcli.bands import Band
     from ocrcli.engine import PageResult
 
-_NO_ANSWER = "the model gave no answer"
 _MOST_WAITING = 32
 """Records that may wait behind a page that is being read, without the engine knowing of them.
 
@@ -44,7 +41,7 @@ class Reading:
     """How the pages of a document are read.
 
     Attributes:
-        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
+        attempts: Times a page that loops, is cut or is doubtful is read at most, 1 to 3.
         page_timeout_s: Seconds after which a page is given up, or None.
         file_timeout_s: Seconds after which no further page is begun, or None.
         fail_fast: Whether the first page that fails is the last one.
@@ -52,7 +49,7 @@ class Reading:
         text_layer: Whether text that a PDF carries is taken instead of reading the page.
     """
 
-    attempts: int = 2
+    attempts: int = 3
     page_timeout_s: float | None = None
     file_timeout_s: float | None = None
     fail_fast: bool = False
@@ -124,8 +121,8 @@ def _with_model(
     """Yield records from the first inked page on, until too many wait that the model never sees."""
     # Everything in the order of the pages, and what the model has in the order it was given.
     waiting: deque[_Waiting] = deque()
-    given: deque[_PageOf | _HalfOf | _BandOf] = deque()
-    doubtful: deque[_PageOf] = deque()
+    given: deque[AskedPage | AskedHalf | _BandOf] = deque()
+    doubtful: deque[AskedPage] = deque()
     new = chain([first], source)
 
     def inked() -> Iterator[PageImage]:
@@ -147,7 +144,7 @@ def _with_model(
         limit = clock.limit()
         if page.bands is None:
             recogniser.load()
-            item = _PageOf(page)
+            item = AskedPage(page)
             waiting.append(item)
             given.append(item)
             yield replace(page, deadline=clock.deadline(limit))
@@ -165,9 +162,9 @@ def _with_model(
         # Behind its bands, so that it is due when they are done.
         waiting.append(long_page)
 
-    def asked_again(item: _PageOf) -> Iterator[PageImage]:
+    def asked_again(item: AskedPage) -> Iterator[PageImage]:
         halves = item.halves()
-        given.extend(_HalfOf(item) for _ in halves)
+        given.extend(AskedHalf(item) for _ in halves)
         limit = clock.limit()
         if halves:
             yield from (replace(half, deadline=clock.deadline(limit)) for half in halves)
@@ -184,8 +181,8 @@ def _with_model(
             yield from _settled(waiting)
             item = given.popleft()
             item.read(result, reading.style, second)
-            page = item.page if isinstance(item, _HalfOf) else item
-            if isinstance(page, _PageOf) and page.is_to_be_asked:
+            page = item.page if isinstance(item, AskedHalf) else item
+            if isinstance(page, AskedPage) and page.is_to_be_asked:
                 doubtful.append(page)
             yield from _settled(waiting)
         for item in given:
@@ -195,108 +192,6 @@ def _with_model(
         if not doubtful:
             yield from _settled(waiting)
             return
-
-
-class _PageOf:
-    """A page that is with the model, or waits to be read once more."""
-
-    def __init__(self, page: PageImage) -> None:
-        self.record: Page | None = None
-        self._facts, self._redraw = page.facts, page.redraw
-        self._draw_halves = page.halves
-        self._first: Page | None = None
-        self._first_result: PageResult | None = None
-        self._awaited = 0
-        self._half: PageResult | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether there is a record."""
-        return self.record is not None
-
-    @property
-    def is_to_be_asked(self) -> bool:
-        """Whether the page is to be read once more, and that is not under way."""
-        return not self.is_done and not self._awaited
-
-    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
-        """Take an answer; the first one may leave the page to be read again."""
-        assert self._facts.page_number == result.page_number, (
-            f"the engine answered for page {result.page_number} out of turn"
-        )
-        if self._first is not None:
-            self._choose(result, style)
-            return
-        best, attempts = (result, 1) if second is None else second(result)
-        page = finished_page(self._facts, best, attempts, style)
-        if second is not None and self._redraw is not None and second.is_worth_it(page):
-            self._first, self._first_result = page, best
-        else:
-            self.record = page
-
-    def halves(self) -> list[PageImage]:
-        """Return the page in two halves, once; none where it cannot be cut."""
-        draw, self._draw_halves = self._draw_halves, None
-        places = gaps(self._first) if self._first is not None else []
-        halves = draw(places) if draw is not None and places else []
-        self._awaited = len(halves)
-        return halves
-
-    def read_half(self, result: "PageResult", style: TextStyle) -> None:
-        """Take the answer to a half; where one of them is no good the page is read smaller."""
-        assert self._first is not None, "only a page that was read is read in halves"
-        self._awaited -= 1
-        if self._awaited:
-            self._half = result
-            return
-        assert self._half is not None, "a page has two halves"
-        whole = one_result(self._half, result)
-        if whole is not None:
-            self._choose(whole, style)
-        elif "timeout" in (self._half.finish, result.finish):
-            # Its time is over.
-            self.keep()
-
-    def _choose(self, result: "PageResult", style: TextStyle) -> None:
-        """Make one record of both readings."""
-        first, first_result = self._first, self._first_result
-        assert first is not None and first_result is not None, "a second reading needs a first one"
-        second = finished_page(self._facts, result, 1, style)
-        is_second = is_second_better(first, second)
-        if is_second:
-            second = finished_page(self._facts, merged(result, first_result), 1, style)
-        elif result.finish == "eos":
-            attempts = first.attempts
-            first = finished_page(self._facts, merged(first_result, result), attempts, style)
-        self.record = one_of_two(first, second, is_second)
-
-    def smaller(self) -> PageImage | None:
-        """Return the page drawn a tenth smaller, or None if it cannot be drawn again."""
-        assert self._redraw is not None, "a page that cannot be drawn again is not read again"
-        redraw = self._redraw
-        page = redraw(1)
-        if isinstance(page, PageFailure):
-            return None
-        return replace(page, redraw=lambda tenths: redraw(tenths + 1))
-
-    def keep(self) -> None:
-        """Make do with what there is: no further answer will come."""
-        self.record = self._first or failed_page(PageFailure(self._facts, _NO_ANSWER))
-
-
-class _HalfOf:
-    """A half of a page that is with the model."""
-
-    def __init__(self, page: _PageOf) -> None:
-        self.page = page
-
-    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
-        """Hand the answer to the page."""
-        self.page.read_half(result, style)
-
-    def keep(self) -> None:
-        """Tell the page that no answer will come."""
-        self.page.keep()
 
 
 class _BandOf:
@@ -317,11 +212,11 @@ class _BandOf:
 
     def keep(self) -> None:
         """Tell the page that no answer will come."""
-        self._page.fail(_NO_ANSWER)
+        self._page.fail(NO_ANSWER)
         self.is_done = True
 
 
-_Waiting = _PageOf | Page | LongPage | _BandOf
+_Waiting = AskedPage | Page | LongPage | _BandOf
 """What waits for its turn: pages and bands that the model reads, records, pages read in bands."""
 
 
@@ -396,5 +291,5 @@ def _settled(waiting: deque[_Waiting]) -> Iterator[Page]:
             yield item
         elif isinstance(item, LongPage):
             yield item.page()
-        elif isinstance(item, _PageOf) and item.record is not None:
+        elif isinstance(item, AskedPage) and item.record is not None:
             yield item.record

@@ -183,7 +183,7 @@ def transcribe(
     max_tokens: int | None = None,
     rotate: bool = True,
     threads: int | None = None,
-    attempts: int = 2,
+    attempts: int = 3,
 ) -> Iterator[Page]:
     """Return the pages of a PDF or a picture, transcribed one after the other as you iterate.
 
@@ -200,7 +200,7 @@ def transcribe(
         max_tokens: Tokens after which a page is cut; None for what the model is published with.
         rotate: Whether pages that lie on their side are turned before they are read.
         threads: CPU threads; None leaves the choice to PyTorch.
-        attempts: Times a page that loops, is cut or is doubtful is read, 1 or 2.
+        attempts: Times a page that loops, is cut or is doubtful is read at most, 1 to 3.
 
     Raises:
         OcrError: The file, the model or the device cannot be used. Its `exit_code` says which.
@@ -235,7 +235,7 @@ def transcribe(
 def _second(pages: "Pages", recogniser: Recogniser, reading: Reading) -> SecondReading | None:
     if reading.attempts == 1:
         return None
-    return SecondReading(pages, recogniser, reading.page_timeout_s)
+    return SecondReading(pages, recogniser, reading.page_timeout_s, reading.attempts)
 
 
 def _closing(opened: "Pages", records: Iterator[Page]) -> Iterator[Page]:

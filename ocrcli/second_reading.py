@@ -1,4 +1,4 @@
-"""A second reading for pages that loop, are cut or are doubtful, before they are marked as such."""
+"""Further readings for pages that loop, are cut or are doubtful, before they are marked as such."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import Page, PageFailure, PageImage
 from ocrcli.recogniser import Recogniser
-from ocrcli.two_readings import is_doubtful
+from ocrcli.two_readings import is_doubtful, is_still_doubtful
 
 if TYPE_CHECKING:
     from ocrcli.engine import PageResult
@@ -27,28 +27,39 @@ class SecondReading:
 
     A greedy model that is shown the same picture twice makes the same mistake twice. A page that
     loops or was cut is read alone, a tenth smaller and with more patience; one that is merely
-    doubtful takes its turn among the others, in halves where it can be cut (`halves`).
+    doubtful takes its turn among the others, in halves where it can be cut (`halves`). Where two
+    readings leave lines without ink, or ink without lines, there is a third one, smaller again.
     """
 
-    def __init__(self, pages: Redrawing, recogniser: Recogniser, page_timeout_s: float | None):
+    def __init__(
+        self,
+        pages: Redrawing,
+        recogniser: Recogniser,
+        page_timeout_s: float | None,
+        attempts: int = 3,
+    ) -> None:
         """Remember where pages come from.
 
         Args:
             pages: Draws pages.
             recogniser: Reads them.
             page_timeout_s: Seconds that a reading may take, or None.
+            attempts: Times a page is read at most.
         """
         self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
+        self._attempts = attempts
 
     def is_worth_it(self, page: Page) -> bool:
-        """Return whether a page that was read once had better take another turn.
+        """Return whether a page had better be read once more.
 
         What makes a page doubtful was measured with the small model.
 
         Args:
-            page: The record of the first reading.
+            page: The record of all readings so far.
         """
-        return self._recogniser.page_size is None and page.attempts == 1 and is_doubtful(page)
+        if self._recogniser.page_size is not None or page.attempts >= self._attempts:
+            return False
+        return is_doubtful(page) if page.attempts == 1 else is_still_doubtful(page)
 
     def __call__(
         self,

@@ -124,7 +124,7 @@ def transcribe(
         int, typer.Option(metavar="N", help="Inputs worked on at once, with -o and several inputs.")
     ] = Options.jobs,
     attempts: Annotated[
-        int, typer.Option(metavar="N", help="Readings of a doubtful page, 1 or 2.")
+        int, typer.Option(metavar="N", help="Readings of a doubtful page at most, 1 to 3.")
     ] = Options.attempts,
     page_timeout: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Give a page up after this time.")

@@ -198,35 +198,37 @@ class Sheets:
             parts = ("upper", "lower") if places and self.can_be_cut else ()
             return [self._page(number, part) for part in parts]
 
-        return PageImage(
-            pixels, facts, redraw=lambda tenths: self._page(number, "smaller"), halves=halves
-        )
+        def redraw(tenths):
+            return self._page(number, "smaller" if tenths == 1 else f"{tenths} tenths smaller")
+
+        return PageImage(pixels, facts, redraw=redraw, halves=halves)
+
+
+@pytest.fixture
+def read(fakes):
+    upper, lower = ("0, 100, 999, 480", "0, 500, 999, 900")
+    first = fakes.block("First", box=upper) + "\n" + fakes.block("reading", box=lower)
+
+    def read(sheets, *halves, ahead=1, unsure=(2,), attempts=2):
+        """Read pages of which some are doubtful; `halves` answer further readings."""
+
+        class Answering(fakes.ScriptedRecogniser):
+            def _answer(self, number):
+                if number not in self._answered:
+                    self._answered.add(number)
+                    sure = UNSURE if number in unsure else 0.99
+                    return fakes.result(number, first, confidence=sure)
+                return replace(answers[number].pop(0), page_number=number)
+
+        answers = {number: list(halves) for number in unsure}
+        recogniser = Answering(ahead=ahead)
+        second = SecondReading(sheets, recogniser, None, attempts)
+        return list(read_pages(sheets, recogniser, None, second))
+
+    return read
 
 
 class TestReading:
-    @pytest.fixture
-    def read(self, fakes):
-        upper, lower = ("0, 100, 999, 480", "0, 500, 999, 900")
-        first = fakes.block("First", box=upper) + "\n" + fakes.block("reading", box=lower)
-
-        def read(sheets, *halves, ahead=1, unsure=(2,)):
-            """Read pages of which some are doubtful; `halves` answer further readings."""
-
-            class Answering(fakes.ScriptedRecogniser):
-                def _answer(self, number):
-                    if number not in self._answered:
-                        self._answered.add(number)
-                        sure = UNSURE if number in unsure else 0.99
-                        return fakes.result(number, first, confidence=sure)
-                    return replace(answers[number].pop(0), page_number=number)
-
-            answers = {number: list(halves) for number in unsure}
-            recogniser = Answering(ahead=ahead)
-            second = SecondReading(sheets, recogniser, None)
-            return list(read_pages(sheets, recogniser, None, second))
-
-        return read
-
     @pytest.mark.parametrize("ahead", [1, 2, 3, 50])
     def test_doubtful_pages_are_read_in_halves(self, fakes, read, ahead):
         sheets = Sheets(4)
@@ -264,5 +266,50 @@ class TestReading:
         sheets = Sheets(2)
         halves = [fakes.result(1, fakes.block("Worse"), confidence=0.9)] * 2
         records = read(sheets, *halves)
+        assert records[1].text.split() == ["First", "reading"]
+        assert records[1].attempts == 2
+
+
+class TestThirdReading:
+    @pytest.mark.parametrize("ahead", [1, 2, 3, 50])
+    def test_one_that_confirms_another_decides(self, fakes, read, ahead):
+        sheets = Sheets(4)
+        halves = halves_of(fakes, fakes.block("Upper"), fakes.block("lower"))
+        third = fakes.result(1, fakes.block("Upper") + "\n" + fakes.block("lower"))
+        records = read(sheets, *halves, third, ahead=ahead, unsure=(2, 4), attempts=3)
+        assert [page.page_number for page in records] == [1, 2, 3, 4]
+        assert [page.attempts for page in records] == [1, 3, 1, 3]
+        assert [page.text.split() for page in records[1::2]] == [["Upper", "lower"]] * 2
+        assert all(page.status == "ok" and not page.warnings for page in records)
+        drawn = [what for number, what in sheets.drawn if number == 2]
+        assert drawn == ["whole", "upper", "lower", "smaller"]
+
+    def test_page_that_cannot_be_cut_is_read_smaller_and_smaller(self, fakes, read):
+        sheets = Sheets(2, can_be_cut=False)
+        second, third = (fakes.result(1, fakes.block(text)) for text in ("Second", "Third"))
+        records = read(sheets, second, third, attempts=3)
+        drawn = [what for number, what in sheets.drawn if number == 2]
+        assert drawn == ["whole", "smaller", "2 tenths smaller"]
+        # All differ, so none is trusted.
+        assert (records[1].status, records[1].attempts) == ("suspect", 3)
+        assert [notice.code for notice in records[1].warnings] == ["readings_differ"]
+
+    @pytest.mark.parametrize("finish", ["timeout", "error", "length"])
+    def test_one_that_fails_leaves_the_better_of_two(self, fakes, read, finish):
+        second = fakes.result(1, fakes.block("Second\nreading"))
+        third = fakes.result(1, fakes.block("x"), finish=finish, error="late")
+        records = read(Sheets(2, can_be_cut=False), second, third, attempts=3)
+        assert records[1].text.split() == ["Second", "reading"]
+        assert records[1].status == "suspect"
+        assert records[1].attempts == 3
+
+    def test_there_is_none_where_two_agree(self, fakes, read):
+        sheets = Sheets(2, can_be_cut=False)
+        records = read(sheets, fakes.result(1, fakes.block("First\nreading")), attempts=3)
+        assert (records[1].status, records[1].attempts) == ("ok", 2)
+
+    def test_there_is_none_where_time_is_over(self, fakes, read):
+        late = fakes.result(1, "", finish="timeout", error="late")
+        records = read(Sheets(2, can_be_cut=False), late, attempts=3)
         assert records[1].text.split() == ["First", "reading"]
         assert records[1].attempts == 2

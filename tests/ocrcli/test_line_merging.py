@@ -282,7 +282,7 @@ class TestReadingTwice:
         later = {1: replace(second, **fields)}
         recogniser = fakes.ScriptedRecogniser({1: first}, later=later)
         pages = Pages()
-        second_reading = SecondReading(pages, recogniser, None)
+        second_reading = SecondReading(pages, recogniser, None, attempts=2)
         (record,) = read_pages(pages, recogniser, None, second_reading)
         assert record.attempts == 2
         return record

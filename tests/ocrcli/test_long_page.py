@@ -194,17 +194,17 @@ def test_band_that_loops_is_read_again_smaller(path, reader, fakes):
 
 
 def test_page_whose_time_is_over_is_a_timeout(path, reader):
-    first, page, last = read(path, reader(), Reading(file_timeout_s=None, page_timeout_s=0.2))
+    first, page, last = read(path, reader(), Reading(page_timeout_s=2.0))
     assert page.status is PageStatus.OK
 
     class Slow(reader):
         def answer(self, page):
             if page.page_number == 2:
-                time.sleep(0.3)
+                time.sleep(2.5)
             return super().answer(page)
 
     recogniser = Slow()
-    first, page, last = read(path, recogniser, Reading(page_timeout_s=0.2))
+    first, page, last = read(path, recogniser, Reading(page_timeout_s=2.0))
     assert (first.status, page.status, last.status) == ("ok", "timeout", "ok")
     assert recogniser.bands == 1
 

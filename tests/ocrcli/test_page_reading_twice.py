@@ -64,7 +64,7 @@ class Book:
 
 
 def read(book, recogniser, reading=None, timeout=None):
-    second = SecondReading(book, recogniser, timeout)
+    second = SecondReading(book, recogniser, timeout, attempts=2)
     return list(read_pages(book, recogniser, reading, second))
 
 
@@ -179,7 +179,7 @@ class TestMemory:
     ):
         book = Book(itertools.count(1), blank=blank)
         recogniser = fakes.ScriptedRecogniser(ahead=ahead, **doubtful(1))
-        second = SecondReading(book, recogniser, None)
+        second = SecondReading(book, recogniser, None, attempts=2)
         records = read_pages(book, recogniser, None, second)
         assert next(records).text == "Second"
         assert len(book.drawn) <= 32 + ahead
@@ -188,7 +188,9 @@ class TestMemory:
     def test_few_pages_are_drawn_ahead_where_many_are_read_twice(self, fakes, ahead, doubtful):
         book = Book(itertools.count(1))
         recogniser = fakes.ScriptedRecogniser(ahead=ahead, **doubtful(*range(1, 1000, 2)))
-        records = read_pages(book, recogniser, None, SecondReading(book, recogniser, None))
+        records = read_pages(
+            book, recogniser, None, SecondReading(book, recogniser, None, attempts=2)
+        )
         for record in itertools.islice(records, 500):
             assert record.attempts == 1 + record.page_number % 2
             assert len(book.drawn) - record.page_number <= 32 + ahead
@@ -196,7 +198,9 @@ class TestMemory:
     def test_nothing_is_kept_back_behind_a_sure_page(self, fakes, doubtful):
         book = Book(itertools.count(1))
         recogniser = fakes.ScriptedRecogniser(**doubtful(3))
-        records = read_pages(book, recogniser, None, SecondReading(book, recogniser, None))
+        records = read_pages(
+            book, recogniser, None, SecondReading(book, recogniser, None, attempts=2)
+        )
         assert outcomes(itertools.islice(records, 2)) == [(1, "Page 1"), (2, "Page 2")]
         assert book.drawn == [1, 2]
 
@@ -412,7 +416,7 @@ class TestDocuments:
             book = Book(numbers)
             recogniser = fakes.ScriptedRecogniser(ahead=ahead, **doubtful(2, 3, 5))
             journal = Journal(tmp_path / ".a.txt.journal", "0" * 64, "sha256:1")
-            records = transcribed(book, recogniser, journal=journal)
+            records = transcribed(book, recogniser, reading=Reading(attempts=2), journal=journal)
             journal.close()
             return records, sorted(recogniser.pulled)
 
@@ -429,7 +433,7 @@ class TestDocuments:
         )
         recogniser = fakes.ScriptedRecogniser({1: first}, later={1: second})
         journal = Journal(tmp_path / ".a.txt.journal", "0" * 64, "sha256:1")
-        (record,) = transcribed(Book([1]), recogniser, journal=journal)
+        (record,) = transcribed(Book([1]), recogniser, reading=Reading(attempts=2), journal=journal)
         journal.close()
         detail = "two readings of the page differ in 100% of their lines"
         assert record.warnings == (Notice("readings_differ", detail),)

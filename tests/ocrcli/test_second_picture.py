@@ -13,7 +13,9 @@ UNSURE = 0.97
 
 
 def read(pages, recogniser):
-    return list(read_pages(pages, recogniser, None, SecondReading(pages, recogniser, None)))
+    return list(
+        read_pages(pages, recogniser, None, SecondReading(pages, recogniser, None, attempts=2))
+    )
 
 
 class TestLongPages:

@@ -20,7 +20,13 @@ from ocrcli.document import (
 )
 from ocrcli.ink import ink_map
 from ocrcli.line_boxes import Line
-from ocrcli.two_readings import MAX_DIFFERENCE, is_doubtful, is_second_better, one_of_two
+from ocrcli.two_readings import (
+    MAX_DIFFERENCE,
+    is_doubtful,
+    is_second_better,
+    is_still_doubtful,
+    one_of,
+)
 
 _PROSE = (
     "alabaster brocade cinnamon dromedary elephant filigree gossamer harlequin iridescent juniper "
@@ -51,7 +57,9 @@ def lines(*found, confidence=0.99, **fields):
 
 
 def better(first, second):
-    return one_of_two(first, second, is_second_better(first, second))
+    if is_second_better(first, second):
+        return one_of(second, [first])
+    return one_of(first, [second])
 
 
 def codes(record):
@@ -149,6 +157,33 @@ class TestIsDoubtful:
         assert is_doubtful(page(again))
 
 
+class TestIsStillDoubtful:
+    def test_unsure_page_whose_lines_are_in_order_is_not(self):
+        assert is_doubtful(lines(*LINES[:5], confidence=0.9))
+        assert not is_still_doubtful(lines(*LINES[:5], confidence=0.9))
+        assert not is_still_doubtful(lines(*LINES[:5], status=PageStatus.SUSPECT))
+
+    def test_page_that_repeats_a_long_line_is(self):
+        assert is_still_doubtful(lines(*LINES[:5], LINES[2]))
+
+    def test_page_whose_readings_differ_is(self):
+        record = better(lines(*LINES[:13]), lines(*LINES[:9]))
+        assert codes(record) == ["readings_differ"]
+        assert is_still_doubtful(record)
+
+    @pytest.mark.parametrize(("is_found", "skipped", "is_it"), [(1, 0, 0), (0, 0, 1), (1, 1, 1)])
+    def test_page_with_a_line_off_its_ink_is(self, is_found, skipped, is_it):
+        ink = ink_map(np.zeros((8, 8), np.uint8))
+        places = [Line((0, 0, 9, 9)) for _ in range(4)]
+        places.append(Line((0, 0, 9, 9), is_found=bool(is_found), skipped=skipped))
+        found = replace(block(*LINES[:5]), box=(0, 0, 9, 9), lines=tuple(places))
+        assert is_still_doubtful(page(found, facts=PageFacts(1, ink=ink))) == bool(is_it)
+
+    @pytest.mark.parametrize("status", NO_RESULTS)
+    def test_page_that_was_not_read_to_its_end_is_not(self, status):
+        assert not is_still_doubtful(lines(*LINES[:5], LINES[2], status=status))
+
+
 class TestRepeatedLines:
     def test_reading_that_does_not_repeat_is_better(self):
         once, twice = lines(*LINES[:20]), lines(*LINES[:20], LINES[7])
@@ -220,6 +255,29 @@ class TestMissingLines:
         text = replace(block(*LINES[:9], confidence=0.995), box=(0, 0, 9, 10), lines=unread)
         assert is_kept(better(page(text), whole), whole)
         assert is_kept(better(whole, page(text)), whole)
+
+    @pytest.mark.parametrize(("skipped", "is_found"), [(3, True), (0, False)])
+    def test_reading_whose_lines_stand_on_their_ink_is_better(self, skipped, is_found):
+        def printed(texts, *odd):
+            places = (*(Line((0, n, 9, n + 1)) for n in range(len(texts) - len(odd))), *odd)
+            return page(replace(block(*texts), box=(0, 0, 9, 19), lines=places))
+
+        # Lines that are read again with other letters do not count as read twice.
+        again = [line[2:] for line in LINES[5:7]]
+        odd = [Line((0, 8, 9, 9), is_found=is_found, skipped=skipped)] * 2
+        right, wrong = printed(LINES[:15]), printed([*LINES[:15], *again], *odd)
+        assert is_kept(better(wrong, right), right)
+        assert is_kept(better(right, wrong), right)
+
+    def test_block_that_was_not_found_counts_in_part(self):
+        ink = PageFacts(1, ink=ink_map(np.zeros((8, 8), np.uint8)))
+        places = tuple(Line((0, n, 9, n + 1)) for n in range(6))
+        text = replace(block(*LINES[:6], confidence=0.99), box=(0, 0, 9, 6))
+        found = page(replace(text, lines=places), facts=ink)
+        unplaced = replace(text, confidence=Confidence(0.995, 0.995))
+        assert is_kept(better(page(unplaced, facts=ink), found), found)
+        # Where there is no ink to look at, nothing is known against it.
+        assert is_kept(better(found, page(unplaced)), page(unplaced))
 
     def test_reading_that_skips_fewer_lines_is_better(self):
         first, second = lines(*LINES[:9], *LINES[12:]), lines(*LINES[:10], *LINES[13:])
@@ -337,6 +395,25 @@ class TestDifference:
         first = page(status=PageStatus.SUSPECT)
         assert is_kept(better(first, page()), first)
         assert better(first, page()).warnings == ()
+
+
+class TestThreeReadings:
+    def test_one_that_another_confirms_is_trusted(self):
+        good, bad = lines(*LINES[:13]), lines(*LINES[:9])
+        assert one_of(good, [bad]).status is PageStatus.SUSPECT
+        record = one_of(good, [bad, good])
+        assert is_kept(record, good)
+        assert (record.status, record.warnings, record.attempts) == (PageStatus.OK, (), 3)
+
+    def test_one_that_none_confirms_is_not(self):
+        record = one_of(lines(*LINES[:13]), [lines(*LINES[:9]), lines(*LINES[13:])])
+        assert codes(record) == ["readings_differ"]
+        assert "differ in 18% of" in record.warnings[0].detail
+
+    def test_one_that_failed_has_no_say(self):
+        failed = page(status=PageStatus.TIMEOUT)
+        record = one_of(lines(*LINES[:13]), [lines(*LINES[:9]), failed])
+        assert codes(record) == ["readings_differ"]
 
 
 class TestReadingThatCountsForNothing:

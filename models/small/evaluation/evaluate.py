@@ -53,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     reading.add_argument("--dtype", default="auto", help='"auto", "float32" or "bfloat16"')
     reading.add_argument("--threads", type=int, help="CPU threads")
     reading.add_argument("--pages-in-flight", type=int, help="pages worked on at once")
+    reading.add_argument("--attempts", type=int, default=3, help="readings of a doubtful page")
     reading.add_argument("--readings", type=Path, help="file to write (default: in --work)")
     return parser
 
@@ -162,6 +163,7 @@ def _read(arguments: argparse.Namespace, work: Path, names: Sequence[str]) -> No
         dtype=choice(Dtype, "dtype", arguments.dtype),
         threads=arguments.threads,
         pages_in_flight=arguments.pages_in_flight,
+        attempts=arguments.attempts,
     )
     output = arguments.readings or work / "readings" / "ocrcli.jsonl"
     read_sets(work, names, options, output)

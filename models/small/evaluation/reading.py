@@ -39,11 +39,11 @@ def read_sets(folder: Path, names: Sequence[str], options: "Options", output: Pa
     from ocrcli.recogniser import ModelRecogniser
 
     recogniser = ModelRecogniser(options)
-    readings = Readings({"reader": "ocrcli"})
+    readings = Readings({"reader": "ocrcli", "attempts": options.attempts})
     for name in names:
         pages = read_pages(folder, name)
         started = time.perf_counter()
-        for page, read in zip(pages, _read(folder, name, pages, recogniser), strict=True):
+        for page, read in zip(pages, _read(folder, name, pages, recogniser, options), strict=True):
             readings.pages[name, page.name] = _reading(name, page, read)
             sys.stderr.write(f"\r{name} {page.name} {read.status:<12}")
             if len(readings.pages) % _KEPT_EVERY == 0:
@@ -57,13 +57,19 @@ def read_sets(folder: Path, names: Sequence[str], options: "Options", output: Pa
 
 
 def _read(
-    folder: Path, name: str, pages: Sequence[EvaluationPage], recogniser: "ModelRecogniser"
+    folder: Path,
+    name: str,
+    pages: Sequence[EvaluationPage],
+    recogniser: "ModelRecogniser",
+    options: "Options",
 ) -> Iterator["Page"]:
     from ocrcli.page_reading import read_pages as read_images
     from ocrcli.second_reading import SecondReading
 
-    prepared = PreparedPages(folder, name, pages)
-    yield from read_images(prepared, recogniser, None, SecondReading(prepared, recogniser, None))
+    prepared, second = PreparedPages(folder, name, pages), None
+    if options.attempts > 1:
+        second = SecondReading(prepared, recogniser, None, options.attempts)
+    yield from read_images(prepared, recogniser, None, second)
 
 
 def _reading(name: str, page: EvaluationPage, read: "Page") -> PageReading:

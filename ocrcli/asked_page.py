@@ -1,0 +1,160 @@
+"""A page that is with the model, once or until its readings leave no doubt."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ocrcli.document import Page, PageFailure, PageImage
+from ocrcli.halves import gaps, one_result
+from ocrcli.line_merging import merged
+from ocrcli.records import failed_page, finished_page
+from ocrcli.second_reading import SecondReading
+from ocrcli.textstyle import TextStyle
+from ocrcli.two_readings import is_second_better, one_of
+
+if TYPE_CHECKING:
+    from ocrcli.engine import PageResult
+
+NO_ANSWER = "the model gave no answer"
+"""What is said of a page that the engine passed over."""
+
+_GIVEN_UP = ("timeout", "error")
+
+
+class AskedPage:
+    """A page that is with the model, or waits to be read once more.
+
+    Attributes:
+        record: What was made of the page, once that is settled.
+    """
+
+    def __init__(self, page: PageImage) -> None:
+        """Remember how the page can be drawn again.
+
+        Args:
+            page: The page as it is read first.
+        """
+        self.record: Page | None = None
+        self._facts, self._redraw = page.facts, page.redraw
+        self._draw_halves = page.halves
+        self._tenths = 0
+        self._best: Page | None = None
+        self._best_result: PageResult | None = None
+        self._others: list[Page] = []
+        self._awaited = 0
+        self._half: PageResult | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether there is a record."""
+        return self.record is not None
+
+    @property
+    def is_to_be_asked(self) -> bool:
+        """Whether the page is to be read once more, and that is not under way."""
+        return not self.is_done and not self._awaited
+
+    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
+        """Take an answer; it may leave the page to be read again.
+
+        Args:
+            result: The answer to the page as a whole.
+            style: What the text of a page depends on.
+            second: Says which pages are read again; None for none.
+        """
+        assert self._facts.page_number == result.page_number, (
+            f"the engine answered for page {result.page_number} out of turn"
+        )
+        if self._best is not None:
+            self._compare(result, style, second)
+            return
+        self._best_result, attempts = (result, 1) if second is None else second(result)
+        self._best = finished_page(self._facts, self._best_result, attempts, style)
+        self._settle(self._best_result, second)
+
+    def halves(self) -> list[PageImage]:
+        """Return the page in two halves, once; none where it cannot be cut."""
+        draw, self._draw_halves = self._draw_halves, None
+        places = gaps(self._best) if self._best is not None else []
+        halves = draw(places) if draw is not None and places else []
+        self._awaited = len(halves)
+        return halves
+
+    def read_half(
+        self, result: "PageResult", style: TextStyle, second: SecondReading | None
+    ) -> None:
+        """Take the answer to a half; where one of them is no good the page is read smaller."""
+        assert self._best is not None, "only a page that was read is read in halves"
+        self._awaited -= 1
+        if self._awaited:
+            self._half = result
+            return
+        assert self._half is not None, "a page has two halves"
+        whole = one_result(self._half, result)
+        if whole is not None:
+            self._compare(whole, style, second)
+        elif "timeout" in (self._half.finish, result.finish):
+            # Its time is over.
+            self.keep()
+
+    def smaller(self) -> PageImage | None:
+        """Return the page drawn a tenth smaller than before, or None if it cannot be drawn."""
+        assert self._redraw is not None, "a page that cannot be drawn again is not read again"
+        redraw, self._tenths = self._redraw, self._tenths + 1
+        fewest = self._tenths
+        page = redraw(fewest)
+        if isinstance(page, PageFailure):
+            return None
+        return replace(page, redraw=lambda tenths: redraw(tenths + fewest))
+
+    def keep(self) -> None:
+        """Make do with what there is: no further answer will come."""
+        if self._best is None:
+            self.record = failed_page(PageFailure(self._facts, NO_ANSWER))
+        else:
+            self.record = one_of(self._best, self._others)
+
+    def _compare(
+        self, result: "PageResult", style: TextStyle, second: SecondReading | None
+    ) -> None:
+        """Take a further answer; the better reading is kept, with the surer lines of the other."""
+        best, known = self._best, self._best_result
+        assert best is not None and known is not None, "a second reading needs a first one"
+        page = finished_page(self._facts, result, 1, style)
+        if is_second_better(best, page):
+            self._others.append(best)
+            self._best_result = merged(result, known)
+            self._best = finished_page(self._facts, self._best_result, 1, style)
+        else:
+            self._others.append(page)
+            if result.finish == "eos":
+                self._best_result = merged(known, result)
+                self._best = finished_page(self._facts, self._best_result, best.attempts, style)
+        self._settle(result, second)
+
+    def _settle(self, last: "PageResult", second: SecondReading | None) -> None:
+        """Make the record, unless the page is worth another reading."""
+        assert self._best is not None, "the page was read"
+        page = one_of(self._best, self._others)
+        if (
+            second is None
+            or self._redraw is None
+            or last.finish in _GIVEN_UP
+            or not second.is_worth_it(page)
+        ):
+            self.record = page
+
+
+class AskedHalf:
+    """A half of a page that is with the model."""
+
+    def __init__(self, page: AskedPage) -> None:
+        """Remember the page it is a half of."""
+        self.page = page
+
+    def read(self, result: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
+        """Hand the answer to the page."""
+        self.page.read_half(result, style, second)
+
+    def keep(self) -> None:
+        """Tell the page that no answer will come."""
+        self.page.keep()
