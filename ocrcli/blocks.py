@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ocrcli.confidence import TokenTrace
 from ocrcli.document import Block, BlockType, Box, Notice
 from ocrcli.line_starts import LineStart, baselines
+from ocrcli.margin_matter import settled
 from ocrcli.rotation import as_displayed
 from ocrcli.tables import find_table, table_text
 
@@ -111,7 +112,7 @@ def parse_markup(
         bbox = block.box and to_points(block.box, width_pt, height_pt, rotation)
         below = _baselines(block, markup[start + text_start : end], start + text_start, line_starts)
         blocks.append(replace(block, bbox=bbox, confidence=tokens.confidence, baselines=below))
-    return ParsedPage(tuple(blocks), _once(found), text_trace, word_trace)
+    return ParsedPage(tuple(settled(blocks)), _once(found), text_trace, word_trace)
 
 
 def _baselines(
