@@ -7,7 +7,7 @@ number, would be torn out of its place.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ocrcli.document import Block, BlockType
+from ocrcli.document import Block, BlockType, Box
 
 _BODY = (BlockType.TITLE, BlockType.TEXT, BlockType.LIST, BlockType.TABLE, BlockType.CODE)
 _FOOT = (BlockType.FOOTNOTE, BlockType.FOOTER)
@@ -30,33 +30,24 @@ def settled(blocks: Sequence[Block]) -> list[Block]:
 
 
 def _is_body(block: Block, body: Sequence[Block]) -> bool:
+    if block.box is None:
+        return False
+    top, bottom = block.box[1], block.box[3]
+    middles = _middles_in_column(block.box, body)
+    is_any_above = any(middle < top for middle in middles)
+    is_any_below = any(middle > bottom for middle in middles)
     if block.type is BlockType.HEADER:
-        return _is_any_above(block, body)
+        return is_any_above
     if block.type in _FOOT:
-        return _is_any_below(block, body)
+        return is_any_below
     if block.type is BlockType.PAGE_NUMBER:
-        return _is_any_above(block, body) and _is_any_below(block, body)
+        return is_any_above and is_any_below
     return False
 
 
-def _is_any_above(block: Block, body: Sequence[Block]) -> bool:
-    box = block.box
-    return box is not None and any(
-        other.box[1] + other.box[3] < 2 * box[1] for other in _in_column(block, body) if other.box
-    )
-
-
-def _is_any_below(block: Block, body: Sequence[Block]) -> bool:
-    box = block.box
-    return box is not None and any(
-        other.box[1] + other.box[3] > 2 * box[3] for other in _in_column(block, body) if other.box
-    )
-
-
-def _in_column(block: Block, body: Sequence[Block]) -> list[Block]:
-    box = block.box
+def _middles_in_column(column: Box, body: Sequence[Block]) -> list[float]:
+    """Return how far down the middle of each block of body text lies that shares a column."""
+    boxes = [block.box for block in body if block.box is not None]
     return [
-        other
-        for other in body
-        if box and other.box and min(box[2], other.box[2]) > max(box[0], other.box[0])
+        (box[1] + box[3]) / 2 for box in boxes if min(column[2], box[2]) > max(column[0], box[0])
     ]
