@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from ocrcli.document import Page, PageFailure, PageImage
 from ocrcli.halves import gaps, one_result
 from ocrcli.line_merging import merged
+from ocrcli.line_voting import Vote
 from ocrcli.records import failed_page, finished_page
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 NO_ANSWER = "the model gave no answer"
 """What is said of a page that the engine passed over."""
 
+_PAIR = 2
 _GIVEN_UP = ("timeout", "error")
 
 
@@ -40,6 +42,7 @@ class AskedPage:
         self._best: Page | None = None
         self._best_result: PageResult | None = None
         self._others: list[Page] = []
+        self._readings: list[tuple[PageResult, Page]] = []
         self._awaited = 0
         self._half: PageResult | None = None
 
@@ -69,7 +72,8 @@ class AskedPage:
             return
         self._best_result, attempts = (result, 1) if second is None else second(result)
         self._best = finished_page(self._facts, self._best_result, attempts, style)
-        self._settle(self._best_result, second)
+        self._readings.append((self._best_result, self._best))
+        self._settle(self._best_result, style, second)
 
     def halves(self) -> list[PageImage]:
         """Return the page in two halves, once; none where it cannot be cut."""
@@ -120,6 +124,7 @@ class AskedPage:
         best, known = self._best, self._best_result
         assert best is not None and known is not None, "a second reading needs a first one"
         page = finished_page(self._facts, result, 1, style)
+        self._readings.append((result, page))
         if is_second_better(best, page):
             self._others.append(best)
             self._best_result = merged(result, known)
@@ -129,11 +134,11 @@ class AskedPage:
             if result.finish == "eos":
                 self._best_result = merged(known, result)
                 self._best = finished_page(self._facts, self._best_result, best.attempts, style)
-        self._settle(result, second)
+        self._settle(result, style, second)
 
-    def _settle(self, last: "PageResult", second: SecondReading | None) -> None:
+    def _settle(self, last: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
         """Make the record, unless the page is worth another reading."""
-        assert self._best is not None, "the page was read"
+        assert self._best is not None and self._best_result is not None, "the page was read"
         page = one_of(self._best, self._others)
         if (
             second is None
@@ -141,7 +146,18 @@ class AskedPage:
             or last.finish in _GIVEN_UP
             or not second.is_worth_it(page)
         ):
-            self.record = page
+            self.record = self._voted(page, style) if len(self._readings) > _PAIR else page
+
+    def _voted(self, page: Page, style: TextStyle) -> Page:
+        """Return what all readings make together, if each came to its end; the page if not."""
+        if any(result.finish != "eos" for result, _ in self._readings):
+            return page
+        vote = Vote([result for result, _ in self._readings])
+        result = vote.result()
+        # Time and attempts are those of all readings, whichever is the base.
+        others = [other for i, (_, other) in enumerate(self._readings) if i != vote.base]
+        whole = one_of(finished_page(self._facts, result, 1, style), others)
+        return replace(whole, attempts=page.attempts, seconds=page.seconds)
 
 
 class AskedHalf:
