@@ -144,7 +144,7 @@ class AskedPage:
             second is None
             or self._redraw is None
             or last.finish in _GIVEN_UP
-            or not second.is_worth_it(page)
+            or not second.is_worth_it(page, self._best_result)
         ):
             self.record = self._voted(page, style) if len(self._readings) > _PAIR else page
 

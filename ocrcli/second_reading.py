@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING, Protocol
 
 from ocrcli.document import Page, PageFailure, PageImage
 from ocrcli.recogniser import Recogniser
+from ocrcli.sureness import least_sure_line, text_sureness
 from ocrcli.two_readings import is_doubtful, is_still_doubtful
 
 if TYPE_CHECKING:
     from ocrcli.engine import PageResult
+
+MIN_SURE_LINE = 0.915
+"""Mean probability of a line's tokens below which a page is read twice.
+
+Of 948 pages that nothing else made doubtful, the 50 that have such a line held a sixth of the wrong
+characters.
+"""
+
+MIN_LEGIBLE = 0.85
+"""Mean probability of a page's text below which no further reading will help.
+
+Of 1,480 pages in taught languages none was below 0.93; of 159 in other scripts and in hands 156
+were below this.
+"""
 
 _WORTH_IT = ("loop", "length")
 
@@ -49,17 +64,22 @@ class SecondReading:
         self._pages, self._recogniser, self._timeout = pages, recogniser, page_timeout_s
         self._attempts = attempts
 
-    def is_worth_it(self, page: Page) -> bool:
+    def is_worth_it(self, page: Page, result: "PageResult") -> bool:
         """Return whether a page had better be read once more.
 
         What makes a page doubtful was measured with the small model.
 
         Args:
             page: The record of all readings so far.
+            result: The reading that is taken.
         """
         if self._recogniser.page_size is not None or page.attempts >= self._attempts:
             return False
-        return is_doubtful(page) if page.attempts == 1 else is_still_doubtful(page)
+        if _is_illegible(result):
+            return False
+        if page.attempts > 1:
+            return is_still_doubtful(page)
+        return is_doubtful(page) or least_sure_line(result) < MIN_SURE_LINE
 
     def __call__(
         self,
@@ -73,7 +93,7 @@ class SecondReading:
             redraw: Draws what was read again, so many tenths smaller; None for the page of the
                 result.
         """
-        if first.finish not in _WORTH_IT:
+        if first.finish not in _WORTH_IT or _is_illegible(first):
             return first, 1
         page = redraw(1) if redraw else self._pages.smaller(first.page_number)
         if isinstance(page, PageFailure):
@@ -91,3 +111,8 @@ class SecondReading:
             decode=first.seconds.decode + second.seconds.decode,
         )
         return replace(best, seconds=seconds), 2
+
+
+def _is_illegible(result: "PageResult") -> bool:
+    sure = text_sureness(result)
+    return sure is not None and sure < MIN_LEGIBLE
