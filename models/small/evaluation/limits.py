@@ -6,11 +6,11 @@ r"""Measures whether the program knows what it cannot read, and fits the thresho
 
 Pages in scripts that were not taught, in hands and in type too small to resolve must be marked as
 doubtful; blank sheets, lines, textures and photographs must give no text; clean pages must not be
-doubted. Every page is read by the shipped engine and judged by the shipped rules. Half of each set
-is for fitting: the report's figures are those of the other half. `--scripts` holds a folder of
-fonts per script. A table goes to stderr, one JSON object per set to stdout. With `--keep DIR` the
-documents are kept in DIR, and `--draw` only draws their pages there; where it did, pages are read
-without a library for PDFs, on a machine that has a GPU, say.
+doubted. Every page is read by the shipped engine and judged by the shipped rules. With `--fit` half
+of each set is for fitting, and the report's figures are those of the other half. `--scripts` holds
+a folder of fonts per script. A table goes to stderr, one JSON object per set to stdout. With
+`--keep DIR` the documents are kept in DIR, and `--draw` only draws their pages there; where it did,
+pages are read without a library for PDFs, on a machine that has a GPU, say.
 """
 
 import argparse
@@ -103,14 +103,14 @@ def threshold(clean: Sequence[Verdict], share: float = MAX_FALSE_DOUBTS) -> floa
 
 
 def figures(name: str, verdicts: Sequence[Verdict], fitted: float | None) -> dict[str, object]:
-    """Return the figures of the half of a set that nothing was fitted on.
+    """Return the figures of a set, or of the half of it that nothing was fitted on.
 
     Args:
         name: Name of the set.
         verdicts: Verdicts on all its pages.
-        fitted: Threshold fitted on the other half, or None.
+        fitted: Threshold fitted on the other half; None where nothing was, for all pages.
     """
-    kept = [verdict for verdict in verdicts if not verdict.fitting]
+    kept = [verdict for verdict in verdicts if fitted is None or not verdict.fitting]
     below = [fitted is not None and verdict.confidence < fitted for verdict in kept]
     count = max(len(kept), 1)
     return {
@@ -236,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, help="CPU threads")
     parser.add_argument("--keep", type=Path, help="folder to keep the pages in and to reuse")
     parser.add_argument("--draw", action="store_true", help="only draw the pages, in --keep")
+    parser.add_argument("--fit", action="store_true", help="fit a threshold on half of each set")
     parser.add_argument("--out", type=Path, help="JSON file with every page's verdict")
     return parser
 
@@ -265,6 +266,8 @@ def _run(arguments: argparse.Namespace, folder: Path) -> None:
         arguments.seed,
     )
     names = arguments.sets.split(",")
+    if arguments.fit and CLEAN not in names:
+        raise ValueError(f'--fit needs the set "{CLEAN}", got {arguments.sets}')
     if arguments.draw:
         for name in names:
             draw(name, sources.documents(name, folder / name), folder)
@@ -279,8 +282,9 @@ def _run(arguments: argparse.Namespace, folder: Path) -> None:
             else judge.documents(sources.documents(name, folder / name))
         )
         _save(arguments.out, verdicts)
-    fitting = [verdict for verdict in verdicts.get(CLEAN, []) if verdict.fitting]
-    fitted = threshold(fitting) if fitting else None
+    fitted = None
+    if arguments.fit:
+        fitted = threshold([verdict for verdict in verdicts[CLEAN] if verdict.fitting])
     report = [figures(name, found, fitted) for name, found in verdicts.items()]
     for row in report:
         sys.stdout.write(json.dumps({**row, "fitted_threshold": fitted}) + "\n")

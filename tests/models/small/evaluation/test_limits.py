@@ -51,6 +51,9 @@ def test_figures_are_those_of_pages_nothing_was_fitted_on():
     assert found["statuses"] == {"blank": 1, "empty": 1, "ok": 1, "suspect": 1}
     assert found["warnings"] == {"low_confidence": 1}
     assert figures("greek", verdicts, None)["invented_characters"] is None
+    # Where nothing was fitted, they are those of all pages.
+    assert (figures("ruled", verdicts, None)["pages"], found["pages"]) == (5, 4)
+    assert figures("ruled", verdicts, None)["invented_characters"] == 1807
     assert "50.0%     1800" in table([found])
 
 
@@ -122,6 +125,7 @@ def test_pages_that_were_drawn_are_read_without_their_documents(tmp_path, monkey
         (["--sets", "thai"], "must name some of"),
         (["--sets", "greek"], "every set needs its folder"),
         (["--dtype", "int4"], "dtype"),
+        (["--sets", "greek", "--fit"], '--fit needs the set "clean"'),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(arguments, complaint, capsys):
