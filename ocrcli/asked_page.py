@@ -138,13 +138,13 @@ class AskedPage:
 
     def _settle(self, last: "PageResult", style: TextStyle, second: SecondReading | None) -> None:
         """Make the record, unless the page is worth another reading."""
-        assert self._best is not None and self._best_result is not None, "the page was read"
+        assert self._best is not None, "the page was read"
         page = one_of(self._best, self._others)
         if (
             second is None
             or self._redraw is None
             or last.finish in _GIVEN_UP
-            or not second.is_worth_it(page, self._best_result)
+            or not second.is_worth_it(page, [result for result, _ in self._readings])
         ):
             self.record = self._voted(page, style) if len(self._readings) > _PAIR else page
 

@@ -55,6 +55,17 @@ def aligned(own: Sequence[Line], others: Sequence[Line]) -> list[int | None]:
     return found
 
 
+def lone(own: Sequence[Line], others: Sequence[Line]) -> int:
+    """Return how many lines of two readings only one of them holds.
+
+    Args:
+        own: Lines of a reading.
+        others: Lines of another one.
+    """
+    shared = sum(match is not None for match in aligned(own, others))
+    return len(own) + len(others) - 2 * shared
+
+
 def _alike(own: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the pairs, in order, that are most alike together."""
     if len(own) * len(others) > _MOST_PAIRS:

@@ -1,6 +1,10 @@
 """What several tests of the program use."""
 
+from dataclasses import replace
+
 import pytest
+
+from ocrcli.confidence import TokenTrace
 
 UNSURE = 0.97
 """A confidence that makes a page doubtful, but not suspect."""
@@ -20,5 +24,22 @@ def doubtful(fakes):
                 for n in numbers
             },
         }
+
+    return make
+
+
+@pytest.fixture
+def written(fakes):
+    """Returns a result of one block whose lines come with their confidence."""
+
+    def make(*lines, header=0.99):
+        markup, sure = fakes.block(""), []
+        sure += [header] * len(markup)
+        for index, (text, probability) in enumerate(lines):
+            text = ("\n" if index else "") + text
+            markup += text
+            sure += [probability] * len(text)
+        trace = TokenTrace(tuple(range(1, len(markup) + 1)), tuple(sure))
+        return replace(fakes.result(1, markup), trace=trace)
 
     return make
