@@ -78,7 +78,7 @@ class TestLines:
         # As sure as can be, so that it is the base.
         invented = [*PAGE[:line], ("Nobody else has ever seen this", 1.0), *PAGE[line:]]
         invented = [(text, 1.0) if isinstance(text, str) else text for text in invented]
-        unsure = [(text, 0.9) for text in PAGE]
+        unsure = [(text, 0.7) for text in PAGE]
         vote = Vote([reading(unsure), reading(unsure), reading(invented)])
         assert vote.base == 2
         assert texts(vote.result()) == [PAGE]
@@ -135,15 +135,15 @@ class TestBlocks:
 
     def test_block_that_holds_nothing_but_an_invented_line_stays(self, reading):
         odd = reading(PAGE[:3], [("Nobody has seen this line at all", 1.0)], PAGE[3:])
-        others = [reading([(text, 0.9) for text in PAGE[:3]], [(text, 0.8) for text in PAGE[3:]])]
+        others = [reading([(text, 0.5) for text in PAGE[:3]], [(text, 0.4) for text in PAGE[3:]])]
         vote = Vote([odd, *others * 2])
         assert vote.base == 0
         assert vote.result() == odd
 
     def test_tables_are_those_of_the_base(self, reading):
         rows = ["<table><tr><td>1</td></tr></table>", "<table><tr><td>7</td></tr></table>"]
-        readings = [reading(PAGE, [(rows[0], 1.0)])] + [reading(PAGE, [(rows[1], 0.9)])] * 2
-        vote = Vote(readings)
+        others = reading([(text, 0.7) for text in PAGE], [(rows[1], 0.7)])
+        vote = Vote([reading(PAGE, [rows[0]]), others, others])
         assert vote.base == 0
         assert rows[0] in vote.result().markup
 
@@ -153,6 +153,12 @@ class TestBase:
         odd = [("Some quite different text of a page", 1.0), *PAGE[2:]]
         assert Vote([reading(odd), reading(PAGE), reading(PAGE)]).base in (1, 2)
         assert Vote([reading(PAGE), reading(odd), reading(odd[:1])]).base != 2
+
+    def test_rows_of_tables_bear_one_out(self, reading):
+        tables = [f"<table><tr><td>{text}</td></tr></table>" for text in ("1 2", "12", "7")]
+        readings = [reading(PAGE, [table]) for table in tables]
+        assert Vote(readings).base != 2
+        assert Vote(readings[::-1]).base != 0
 
     def test_is_the_surest_where_all_have_the_same_lines(self, reading):
         readings = [reading([(text, sure) for text in PAGE]) for sure in (0.9, 0.99, 0.95)]
