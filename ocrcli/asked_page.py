@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NO_ANSWER = "the model gave no answer"
 """What is said of a page that the engine passed over."""
 
-_PAIR = 2
+_VOTERS = 3
 _GIVEN_UP = ("timeout", "error")
 
 
@@ -146,17 +146,17 @@ class AskedPage:
             or last.finish in _GIVEN_UP
             or not second.is_worth_it(page, [result for result, _ in self._readings])
         ):
-            self.record = self._voted(page, style) if len(self._readings) > _PAIR else page
+            self.record = self._voted(page, style)
 
     def _voted(self, page: Page, style: TextStyle) -> Page:
-        """Return what all readings make together, if each came to its end; the page if not."""
-        if any(result.finish != "eos" for result, _ in self._readings):
+        """Return what three readings make together, if each came to its end; the page if not."""
+        results = [result for result, _ in self._readings]
+        if len(results) < _VOTERS or any(result.finish != "eos" for result in results):
             return page
-        vote = Vote([result for result, _ in self._readings])
-        result = vote.result()
+        vote = Vote(results)
         # Time and attempts are those of all readings, whichever is the base.
         others = [other for i, (_, other) in enumerate(self._readings) if i != vote.base]
-        whole = one_of(finished_page(self._facts, result, 1, style), others)
+        whole = one_of(finished_page(self._facts, vote.result(), 1, style), others)
         return replace(whole, attempts=page.attempts, seconds=page.seconds)
 
 

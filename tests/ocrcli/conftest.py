@@ -1,10 +1,20 @@
 """What several tests of the program use."""
 
+import importlib.util
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from ocrcli.confidence import TokenTrace
+
+# Test folders are no packages: what stands beside the tests is loaded by its path.
+_SPEC = importlib.util.spec_from_file_location(
+    "made_records", Path(__file__).with_name("made_records.py")
+)
+sys.modules["made_records"] = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(sys.modules["made_records"])
 
 UNSURE = 0.97
 """A confidence that makes a page doubtful, but not suspect."""

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_records import LINES, NO_RESULTS, RESULTS, WORDS, block, lines, page
 
 from ocrcli.confidence import Confidence
 from ocrcli.document import (
-    Block,
     BlockType,
     Notice,
     Page,
@@ -25,33 +25,6 @@ from ocrcli.two_readings import (
     is_second_better,
     one_of,
 )
-
-_PROSE = (
-    "alabaster brocade cinnamon dromedary elephant filigree gossamer harlequin iridescent juniper "
-    "kingfisher labyrinth marigold nightingale obsidian pomegranate quicksilver rhapsody saffron "
-    "tamarind umbrella velveteen wisteria xylophone yesteryear zeppelin apricot bumblebee"
-)
-WORDS = _PROSE.split()
-LINES = [f"{word} {word[::-1]} {word[1:]} {word[:4]}" for word in WORDS]
-"""Lines that are not alike."""
-
-RESULTS = (PageStatus.OK, PageStatus.SUSPECT)
-NO_RESULTS = [status for status in PageStatus if status not in RESULTS]
-TABLE = "Name\tJanuary\tFebruary\nOats\t1200\t1300\nBarley\t2200\t2300"
-
-
-def block(*lines, confidence=0.99, kind=BlockType.TEXT):
-    sure = None if confidence is None else Confidence(confidence, confidence)
-    return Block(kind, "\n".join(lines), confidence=sure)
-
-
-def page(*blocks, status=PageStatus.OK, **fields):
-    text = "\n\n".join(block.text for block in blocks if block.text)
-    return Page(1, status, text, blocks=blocks, **fields)
-
-
-def lines(*found, confidence=0.99, **fields):
-    return page(block(*found, confidence=confidence), **fields)
 
 
 def better(first, second):
