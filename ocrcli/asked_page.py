@@ -10,7 +10,7 @@ from ocrcli.line_voting import Vote
 from ocrcli.records import failed_page, finished_page
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
-from ocrcli.two_readings import is_second_better, one_of
+from ocrcli.two_readings import doubted_as_first, is_second_better, one_of
 
 if TYPE_CHECKING:
     from ocrcli.engine import PageResult
@@ -115,7 +115,7 @@ class AskedPage:
         if self._best is None:
             self.record = failed_page(PageFailure(self._facts, NO_ANSWER))
         else:
-            self.record = one_of(self._best, self._others)
+            self._end(one_of(self._best, self._others))
 
     def _compare(
         self, result: "PageResult", style: TextStyle, second: SecondReading | None
@@ -146,7 +146,11 @@ class AskedPage:
             or last.finish in _GIVEN_UP
             or not second.is_worth_it(page, [result for result, _ in self._readings])
         ):
-            self.record = self._voted(page, style)
+            self._end(self._voted(page, style))
+
+    def _end(self, page: Page) -> None:
+        _, first = self._readings[0]
+        self.record = doubted_as_first(page, first)
 
     def _voted(self, page: Page, style: TextStyle) -> Page:
         """Return what three readings make together, if each came to its end; the page if not."""

@@ -22,7 +22,9 @@ from ocrcli.document import (
     TokenCounts,
 )
 from ocrcli.ink_placement import on_ink
+from ocrcli.inventions import doubts_of_invention, signs
 from ocrcli.options import TextLayer
+from ocrcli.pictures_of_print import looks_like_print
 from ocrcli.rotation import as_displayed
 from ocrcli.text_layer import is_wanted
 from ocrcli.textstyle import TextStyle
@@ -44,31 +46,11 @@ Of 373 pages that the small model read with less than 2 % of wrong characters, n
 `models/small/evaluation/limits.py` measures pages that must be.
 """
 
-MIN_KEPT_CONFIDENCE = 0.65
-"""The same for the words of a short text, below which it is an invention and not kept."""
-
-MIN_LOST_CONFIDENCE = 0.9
-"""The same where the page has far more ink than such a text leaves."""
-
-MAX_INK_PER_CHARACTER = 1000
-"""Pixels of ink per character above which a text is no reading of that ink.
-
-A letter of 12 pt leaves about 100; lines, boxes and shadows leave any number.
-"""
-
-MAX_INVENTED_CHARACTERS = 400
-"""Longest text that is dropped as an invention; there is something to a longer one."""
-
 MAX_UNREAD_SHARE = 0.06
 """Share of a page's print outside every block above which part of the page may have been missed."""
 
 MIN_UNREAD_PIXELS = 300
 """Less print than this outside the blocks is specks, not words."""
-
-MIN_DRAWN_CHARACTERS = 8
-"""Length from which a text of one or two such characters, over and over, is no text."""
-
-_LINES_AND_DOTS = frozenset("Il1i|!-–—_=.·…:")
 
 _ILLEGIBLE_DPI = 30.0
 _HOPELESS_DPI = 4.0
@@ -184,7 +166,7 @@ def finished_page(
     if facts.ink is not None:
         placed = on_ink(parsed.blocks, facts.ink, result.rotation)
         parsed = replace(parsed, blocks=_with_points(placed, facts, result.rotation))
-    dropped = _invented(facts, parsed)
+    dropped = doubts_of_invention(facts, parsed)
     if dropped:
         markup = without_text(markup)
         blocks = tuple(block for block in parsed.blocks if not block.text)
@@ -272,33 +254,6 @@ def _second_look(attempts: int) -> tuple[Notice, ...]:
     return (Notice("read_twice", detail),) if attempts > 1 else ()
 
 
-def _invented(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
-    """Say why a text is not kept: it is short, and the model did not believe in it.
-
-    A little belief is enough where the ink is about as much as such a text leaves. Dashes, line
-    feeds and marks of cells follow from each other, so that a drawn line read as dashes is believed
-    in; only words count, where there are any. A row of lines may be read as one letter many times.
-    """
-    text = page_text(parsed.blocks)
-    signs = _signs(text)
-    confidence = parsed.word_trace.confidence or parsed.text_trace.confidence
-    if confidence is None or not 0 < signs <= MAX_INVENTED_CHARACTERS:
-        return []
-    kinds = set("".join(text.split()))
-    if signs >= MIN_DRAWN_CHARACTERS and len(kinds) <= 2 and kinds <= _LINES_AND_DOTS:
-        detail = f"{signs} characters that are only drawn lines or dots were dropped"
-        return [Notice("text_dropped", detail)]
-    fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * signs
-    if confidence.mean >= (MIN_KEPT_CONFIDENCE if fits else MIN_LOST_CONFIDENCE):
-        return []
-    detail = f"{signs} characters with a mean confidence of {confidence.mean:.2f} were dropped"
-    return [Notice("text_dropped", detail)]
-
-
-def _signs(text: str) -> int:
-    return sum(not sign.isspace() for sign in text)
-
-
 def _verdict(
     facts: PageFacts, result: "PageResult", parsed: ParsedPage, dropped: list[Notice]
 ) -> tuple[PageStatus, list[Notice]]:
@@ -313,6 +268,8 @@ def _verdict(
         detail = "nothing was recognised on a page with ink"
         return PageStatus.EMPTY, [*dropped, Notice("empty", detail)]
     doubts = dropped + _doubts(facts, text, parsed.text_trace)
+    if not text and facts.ink is not None and looks_like_print(facts.ink):
+        doubts.append(Notice("unread_ink", "what was taken for a picture looks like print"))
     doubts += _unread(facts, parsed.blocks, result.rotation)
     doubts += _baseless(facts, parsed.blocks, result.rotation)
     return (PageStatus.SUSPECT if doubts or is_damaged(facts) else PageStatus.OK), doubts
@@ -325,7 +282,7 @@ def is_damaged(facts: PageFacts) -> bool:
 
 def _doubts(facts: PageFacts, text: str, trace: TokenTrace) -> list[Notice]:
     doubts = []
-    if _signs(text) * INK_PER_CHARACTER > facts.ink_pixels:
+    if signs(text) * INK_PER_CHARACTER > facts.ink_pixels:
         doubts.append(Notice("more_text_than_ink", "there is more text than the page has ink for"))
     confidence = trace.confidence
     if confidence is not None and confidence.mean < MIN_CONFIDENCE:
@@ -359,11 +316,11 @@ def _baseless(facts: PageFacts, blocks: tuple[Block, ...], rotation: int) -> lis
     doubts = []
     for block in blocks:
         sure = block.confidence is None or block.confidence.mean >= MIN_CONFIDENCE
-        signs = _signs(block.text)
-        if sure or not signs or block.box is None or facts.ink is None:
+        count = signs(block.text)
+        if sure or not count or block.box is None or facts.ink is None:
             continue
         place = as_displayed(block.box, MAX_COORDINATE, MAX_COORDINATE, rotation)
-        if facts.ink.inside(place) < INK_PER_CHARACTER * signs:
-            detail = f"{signs} characters of doubtful text stand where the page has no ink for them"
+        if facts.ink.inside(place) < INK_PER_CHARACTER * count:
+            detail = f"{count} characters of doubtful text stand where the page has no ink for them"
             doubts.append(Notice("text_without_ink", detail))
     return doubts

@@ -10,11 +10,11 @@ import pytest
 from ocrcli.confidence import TokenTrace
 
 # Test folders are no packages: what stands beside the tests is loaded by its path.
-_SPEC = importlib.util.spec_from_file_location(
-    "made_records", Path(__file__).with_name("made_records.py")
-)
-sys.modules["made_records"] = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(sys.modules["made_records"])
+for _name in ("made_records", "made_pixels"):
+    _spec = importlib.util.spec_from_file_location(_name, Path(__file__).with_name(f"{_name}.py"))
+    assert _spec is not None and _spec.loader is not None, f"no {_name}.py beside this file"
+    sys.modules[_name] = importlib.util.module_from_spec(_spec)
+    _spec.loader.exec_module(sys.modules[_name])
 
 UNSURE = 0.97
 """A confidence that makes a page doubtful, but not suspect."""

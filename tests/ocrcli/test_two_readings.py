@@ -22,6 +22,8 @@ from ocrcli.ink import ink_map
 from ocrcli.line_boxes import Line
 from ocrcli.two_readings import (
     MAX_DIFFERENCE,
+    MIN_FIRST_CONFIDENCE,
+    doubted_as_first,
     is_second_better,
     one_of,
 )
@@ -360,3 +362,27 @@ def test_want_of_memory_in_a_reading_that_is_not_kept_is_said():
     told = Notice("memory_cpu", "on the CPU from here on")
     second = page(block("First", confidence=0.97), warnings=(told, Notice("rotated", "x")))
     assert better(page(block("First", confidence=0.97)), second).warnings == (told,)
+
+
+class TestUnsureFirstReading:
+    @pytest.mark.parametrize(
+        ("sure", "status"),
+        [(MIN_FIRST_CONFIDENCE, PageStatus.OK), (MIN_FIRST_CONFIDENCE - 0.01, PageStatus.SUSPECT)],
+    )
+    def test_makes_the_best_one_doubtful(self, sure, status):
+        best = replace(lines(*LINES[:9]), confidence=Confidence(0.99, 0.9))
+        first = replace(lines(*LINES[:9]), confidence=Confidence(sure, 0.1))
+        record = doubted_as_first(best, first)
+        assert record.status is status
+        assert codes(record) == (["low_confidence"] if status is PageStatus.SUSPECT else [])
+        assert is_kept(record, best)
+
+    def test_says_nothing_new_of_a_page_that_is_marked(self):
+        marked = lines(*LINES[:9], status=PageStatus.LOOP)
+        first = replace(lines(*LINES[:9]), confidence=Confidence(0.5, 0.1))
+        assert doubted_as_first(marked, first) is marked
+
+    def test_without_text_or_confidence_raises_no_doubt(self):
+        best = lines(*LINES[:9])
+        assert doubted_as_first(best, page(confidence=Confidence(0.5, 0.1))) is best
+        assert doubted_as_first(best, lines(*LINES[:9])) is best
