@@ -26,16 +26,14 @@ MAX_INVENTED_CHARACTERS = 400
 """Longest text that is dropped as an invention; there is something to a longer one."""
 
 MIN_REPEATED_CHARACTERS = 8
-"""Length from which a text of no more than `FEW_KINDS` characters repeats itself."""
+"""Length from which a text of few different characters repeats itself."""
 
 FEW_KINDS = 2
-"""Different characters of a text that says little."""
+"""Different characters of a text that says little; a longer one may have one more for every
+`MIN_REPEATED_CHARACTERS`."""
 
-LONG_TEXT = 48
-"""Length from which a text of no more than `FEW_KINDS_OF_MANY` characters repeats itself."""
-
-FEW_KINDS_OF_MANY = 6
-"""Different characters of a word that is read over and over."""
+MOST_FEW_KINDS = 6
+"""Different characters of such a text at most: prose has more letters, and so have numbers."""
 
 _LINES_AND_DOTS = frozenset("Il1i|!-–—_=.·…:")
 
@@ -69,10 +67,10 @@ def doubts_of_invention(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
 
 
 def _wanted_confidence(count: int, kinds: int, *, fits: bool) -> float:
-    few, few_of_many = kinds <= FEW_KINDS, kinds <= FEW_KINDS_OF_MANY
-    if (few and count >= MIN_REPEATED_CHARACTERS) or (few_of_many and count >= LONG_TEXT):
+    is_poor = kinds <= min(FEW_KINDS + count // MIN_REPEATED_CHARACTERS, MOST_FEW_KINDS)
+    if is_poor and count >= MIN_REPEATED_CHARACTERS:
         return MIN_REPEATED_CONFIDENCE
-    return MIN_KEPT_CONFIDENCE if fits and not few else MIN_BELIEVED_CONFIDENCE
+    return MIN_KEPT_CONFIDENCE if fits and not is_poor else MIN_BELIEVED_CONFIDENCE
 
 
 def signs(text: str) -> int:
