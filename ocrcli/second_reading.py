@@ -118,7 +118,12 @@ class SecondReading:
             prefill=first.seconds.prefill + second.seconds.prefill,
             decode=first.seconds.decode + second.seconds.decode,
         )
-        return replace(best, seconds=seconds), 2
+        return replace(
+            best,
+            seconds=seconds,
+            prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+            output_tokens=first.output_tokens + second.output_tokens,
+        ), 2
 
 
 def _is_illegible(result: "PageResult") -> bool:

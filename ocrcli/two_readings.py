@@ -155,10 +155,11 @@ def one_of(best: Page, others: Sequence[Page]) -> Page:
     lost = [
         notice for other in others for notice in other.warnings if notice.code.startswith("memory_")
     ]
-    # Each has the time of one drawing.
+    # Each has the time of one drawing, and the tokens of one reading.
     page = replace(
         best,
         attempts=best.attempts + sum(other.attempts for other in others),
+        tokens=sum((other.tokens for other in others), best.tokens),
         seconds=sum((other.seconds for other in others), best.seconds),
         warnings=tuple(dict.fromkeys((*best.warnings, *lost))),
     )

@@ -323,6 +323,7 @@ class TestNeverTwice:
         book = Book([1])
         (record,) = read(book, recogniser)
         assert (record.text, record.attempts) == ("Again", 2)
+        assert record.tokens.output == first.output_tokens + again.output_tokens
         assert (recogniser.retried, recogniser.pulled, book.redrawn) == ([1], [1], [(1, 1)])
 
     @pytest.mark.parametrize("finish", ["loop", "length"])

@@ -17,6 +17,7 @@ from ocrcli.document import (
     PageFacts,
     PageSeconds,
     PageStatus,
+    TokenCounts,
 )
 from ocrcli.ink import ink_map
 from ocrcli.line_boxes import Line
@@ -290,12 +291,19 @@ class TestReadingThatCountsForNothing:
         record = better(first, second)
         assert record == replace(first, attempts=2)
 
-    def test_its_time_counts(self):
-        first = lines(LINES[0], seconds=PageSeconds(1, 2, 3, 4))
-        second = Page(1, PageStatus.TIMEOUT, seconds=PageSeconds(10, 20, 30, 40), error="slow")
+    def test_its_time_and_tokens_count(self):
+        first = lines(LINES[0], seconds=PageSeconds(1, 2, 3, 4), tokens=TokenCounts(5, 6))
+        second = Page(
+            1,
+            PageStatus.TIMEOUT,
+            seconds=PageSeconds(10, 20, 30, 40),
+            tokens=TokenCounts(50, 0),
+            error="slow",
+        )
         record = better(first, second)
         assert (record.attempts, record.error) == (2, None)
         assert record.seconds == PageSeconds(11, 22, 33, 44)
+        assert record.tokens == TokenCounts(55, 6)
 
 
 @pytest.mark.parametrize("is_second_better", [False, True])
