@@ -16,6 +16,13 @@ _INK_PER_TOKEN = 120
 _TOKENS_PER_SECOND = 60.0
 _SECONDS_PER_PAGE = 1.5
 
+_TIMES_READ = {1: 1.0, 2: 1.5, 3: 1.9}
+"""How often a page is read, on average, by the most attempts it is given.
+
+On 1,000 pages of the evaluation 1.9 times as many tokens were written as in the first readings: 1.5
+times as many on prose and scans, 2.4 on scanned manuals.
+"""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -37,7 +44,8 @@ def forecast(
 ) -> Iterator[Line]:
     """Yield a line per input and one for all.
 
-    Tokens are estimated from the ink of every page, seconds from tokens on two usual CPU cores.
+    Tokens are estimated from the ink of every page, seconds from tokens on two usual CPU cores, and
+    from how often pages are read.
 
     Args:
         plan: The inputs and their outputs, None for standard output.
@@ -62,7 +70,8 @@ def forecast(
             continue
         inked = [facts for facts in pictures if not is_blank(facts)]
         own_tokens = sum(facts.ink_pixels // _INK_PER_TOKEN + 1 for facts in inked)
-        own_seconds = len(inked) * _SECONDS_PER_PAGE + own_tokens / _TOKENS_PER_SECOND
+        once = len(inked) * _SECONDS_PER_PAGE + own_tokens / _TOKENS_PER_SECOND
+        own_seconds = once * _TIMES_READ[min(options.attempts, max(_TIMES_READ))]
         pages, tokens, seconds = pages + count, tokens + own_tokens, seconds + own_seconds
         text = f"{source.name} -> {output}: {_cost(count, own_tokens, own_seconds)}"
         yield Line(printable(text))

@@ -27,3 +27,16 @@ def test_input_that_cannot_be_opened_is_told_with_its_code(tmp_path):
     assert line.exit_code == 3
     assert "none.pdf: cannot be read" in line.text
     assert "0 pages" in total.text
+
+
+def test_further_readings_take_their_time(repository):
+    path = repository / "examples" / "report.pdf"
+
+    def seconds(attempts):
+        (line, _) = forecast(
+            [(Input(path.name, path, path.name), None)], Options(attempts=attempts)
+        )
+        return float(re.search(r"about ([\d.]+) s", line.text)[1])
+
+    once, twice, thrice = map(seconds, (1, 2, 3))
+    assert once < twice < thrice < 3 * once
