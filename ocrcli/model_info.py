@@ -1,6 +1,6 @@
 """What `ocrcli models info` shows: a model's files, what it reads and its settings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -133,8 +133,12 @@ def _reads(path: Path) -> Iterator[str]:
     except (OSError, ValueError) as error:
         raise ModelError(f"cannot be used: {error}", source=str(path)) from error
     for key, value in fields.items():
-        text = ", ".join(map(str, value)) if isinstance(value, list) else value
-        yield f"reads.{key}: {text}"
+        yield f"reads.{key}: {_listed(value) if isinstance(value, list) else value}"
+
+
+def _listed(values: Sequence[object]) -> str:
+    items = [str(value) for value in values]
+    return ("; " if any("," in item for item in items) else ", ").join(items)
 
 
 def _flat(name: str, values: Mapping[str, object]) -> Iterator[str]:

@@ -192,7 +192,8 @@ class Pages:
             pixels = 255 - larger if was_inverted else larger
             facts = replace(facts, dpi=kept.dpi)
         if 0 < facts.dpi < LOW_DPI and is_reduced:
-            notices.append(Notice("downscaled", f"the page is read at {facts.dpi:.3g} dpi"))
+            detail = f"the page is read at {facts.dpi:.3g} dpi, by the size that its file gives it"
+            notices.append(Notice("downscaled", detail))
         return PageImage(
             pixels,
             PageFacts(
