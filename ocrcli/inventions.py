@@ -43,8 +43,8 @@ def doubts_of_invention(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
 
     A little belief is enough where the ink is about as much as such a text leaves, and it is made
     of many letters. Dashes, line feeds and marks of cells follow from each other, so that a drawn
-    line read as dashes is believed in; only words count, where there are any. A row of lines may be
-    read as one letter many times.
+    line read as dashes is believed in; only letters and digits count, where there are any. A row of
+    lines may be read as one letter many times.
 
     Args:
         facts: What is known of the page.
@@ -52,15 +52,20 @@ def doubts_of_invention(facts: PageFacts, parsed: ParsedPage) -> list[Notice]:
     """
     text = page_text(parsed.blocks)
     count = signs(text)
-    confidence = parsed.word_trace.confidence or parsed.text_trace.confidence
-    if confidence is None or not 0 < count <= MAX_INVENTED_CHARACTERS:
-        return []
-    kinds = set("".join(text.split()))
-    if count >= MIN_REPEATED_CHARACTERS and len(kinds) <= FEW_KINDS and kinds <= _LINES_AND_DOTS:
+    drawn = set("".join(text.split()))
+    if (
+        MIN_REPEATED_CHARACTERS <= count <= MAX_INVENTED_CHARACTERS
+        and len(drawn) <= FEW_KINDS
+        and drawn <= _LINES_AND_DOTS
+    ):
         detail = f"{count} characters that are only drawn lines or dots were dropped"
         return [Notice("text_dropped", detail)]
+    said = [sign for sign in text if sign.isalnum()] or "".join(text.split())
+    confidence = parsed.word_trace.confidence or parsed.text_trace.confidence
+    if confidence is None or not 0 < len(said) <= MAX_INVENTED_CHARACTERS:
+        return []
     fits = facts.ink_pixels <= MAX_INK_PER_CHARACTER * count
-    if confidence.mean >= _wanted_confidence(count, len(kinds), fits=fits):
+    if confidence.mean >= _wanted_confidence(len(said), len(set(said)), fits=fits):
         return []
     detail = f"{count} characters with a mean confidence of {confidence.mean:.2f} were dropped"
     return [Notice("text_dropped", detail)]

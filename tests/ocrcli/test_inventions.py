@@ -72,7 +72,7 @@ def test_text_of_few_letters_is_dropped_unless_the_model_was_sure(fakes, text, b
 
 
 @pytest.mark.parametrize(
-    "text", ["Page 7", "1984", WORD, "10:00 11:00 12:00", "123456789 " * 8, PROSE]
+    "text", ["Page 7", "1984", WORD, "10:35 11:20 12:50", "123456789 " * 8, PROSE]
 )
 def test_text_of_many_letters_is_kept_with_a_little_belief(fakes, text):
     facts = replace(FACTS, ink_pixels=100 * len(text))
@@ -98,6 +98,12 @@ def test_lines_read_as_dashes_lend_no_belief_to_the_words_among_them(fakes):
     )
     assert (page.status, page.text) == (PageStatus.EMPTY, "")
     assert "204 characters with a mean confidence of 0.40" in page.warnings[0].detail
+
+
+def test_lines_do_not_make_a_text_long(fakes):
+    markup = fakes.block("FILITIFIFIFIFIFIFI\n" + "\n".join(["_" * 132] * 4))
+    result = fakes.result(4, markup, confidence=0.94)
+    assert finished_page(replace(FACTS, ink_pixels=20_000), result).text == ""
 
 
 @pytest.mark.parametrize("text", ["I " * 21, "|\n" * 8, "-" * 300, ". . . . . . - -"])
