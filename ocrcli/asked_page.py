@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ocrcli.document import Page, PageFailure, PageImage
+from ocrcli.document import Page, PageFailure, PageImage, PageStatus
 from ocrcli.halves import gaps, one_result
 from ocrcli.line_merging import merged
 from ocrcli.line_voting import Vote
+from ocrcli.lost_blocks import doubts_of_loss
 from ocrcli.records import failed_page, finished_page
 from ocrcli.second_reading import SecondReading
 from ocrcli.textstyle import TextStyle
@@ -19,6 +20,7 @@ NO_ANSWER = "the model gave no answer"
 """What is said of a page that the engine passed over."""
 
 _VOTERS = 3
+_WITH_TEXT = (PageStatus.OK, PageStatus.SUSPECT)
 _GIVEN_UP = ("timeout", "error")
 
 
@@ -149,8 +151,12 @@ class AskedPage:
             self._end(self._voted(page, style))
 
     def _end(self, page: Page) -> None:
-        _, first = self._readings[0]
-        self.record = doubted_as_first(page, first)
+        pages = [reading for _, reading in self._readings]
+        page = doubted_as_first(page, pages[0])
+        lost = doubts_of_loss(page, pages) if page.status in _WITH_TEXT else []
+        if lost:
+            page = replace(page, status=PageStatus.SUSPECT, warnings=(*page.warnings, *lost))
+        self.record = page
 
     def _voted(self, page: Page, style: TextStyle) -> Page:
         """Return what three readings make together, if each came to its end; the page if not."""
