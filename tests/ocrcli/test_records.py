@@ -10,7 +10,9 @@ from ocrcli.confidence import TokenTrace
 from ocrcli.document import Notice, PageFacts, PageFailure, PageStatus
 from ocrcli.ink import ink_map
 from ocrcli.records import (
+    MIN_BLOCK_CONFIDENCE,
     MIN_CONFIDENCE,
+    MIN_UNSURE_CHARACTERS,
     blank_page,
     failed_page,
     finished_page,
@@ -106,6 +108,27 @@ def test_low_confidence_is_suspect(fakes, text, confidence):
 def test_confidence_of_boxes_raises_no_doubt(fakes):
     page = finished_page(FACTS, fakes.result(4, fakes.block("", "image"), confidence=0.1))
     assert page.status is PageStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("length", "sure", "is_doubted"),
+    [
+        (MIN_UNSURE_CHARACTERS, MIN_BLOCK_CONFIDENCE - 0.01, True),
+        (MIN_UNSURE_CHARACTERS - 1, MIN_BLOCK_CONFIDENCE - 0.01, False),
+        (MIN_UNSURE_CHARACTERS, MIN_BLOCK_CONFIDENCE + 0.01, False),
+    ],
+)
+def test_unsure_blocks_on_a_sure_page_are_suspect(fakes, length, sure, is_doubted):
+    prose = fakes.block(
+        "a line that is read well, and many more of them " * 20, box="0, 0, 999, 500"
+    )
+    stamped = "Q" * (length - length // 2), "W" * (length // 2)
+    markup = "\n".join([prose, *(fakes.block(text, box="0, 500, 999, 999") for text in stamped)])
+    result = fakes.result(4, markup, confidence=0.99)
+    trace = TokenTrace(result.trace.ends, tuple(sure if c in "QW" else 0.999 for c in markup))
+    page = finished_page(FACTS, replace(result, trace=trace))
+    assert (page.status is PageStatus.SUSPECT) is is_doubted
+    assert ("low_confidence" in codes(page)) is is_doubted
 
 
 def test_error_of_the_engine_is_an_error_page(fakes):
