@@ -71,7 +71,7 @@ def forecast(
         inked = [facts for facts in pictures if not is_blank(facts)]
         own_tokens = sum(facts.ink_pixels // _INK_PER_TOKEN + 1 for facts in inked)
         once = len(inked) * _SECONDS_PER_PAGE + own_tokens / _TOKENS_PER_SECOND
-        own_seconds = once * _TIMES_READ[min(options.attempts, max(_TIMES_READ))]
+        own_seconds = once * _TIMES_READ[options.attempts]
         pages, tokens, seconds = pages + count, tokens + own_tokens, seconds + own_seconds
         text = f"{source.name} -> {output}: {_cost(count, own_tokens, own_seconds)}"
         yield Line(printable(text))

@@ -12,6 +12,8 @@ MIN_CONFIDENCE = 0.9
 """Mean probability of a block's text below which it is not missed."""
 
 _SHOWN = 40
+# Boxes are a little off, so that the rim of some print may lie outside all of them.
+_LEAST_PRINT = 2 * INK_PER_CHARACTER
 
 
 def doubts_of_loss(page: Page, others: Iterable[Page]) -> list[Notice]:
@@ -48,7 +50,7 @@ def _lost(page: Page, others: Iterable[Page]) -> Iterator[Block]:
             if place is None or not count or not sure or _is_kept(block, kept):
                 continue
             own = unread - ink.print_outside([*known, place])
-            if own >= 2 * INK_PER_CHARACTER * count:
+            if own >= _LEAST_PRINT * count:
                 yield block
 
 

@@ -297,13 +297,12 @@ def _doubts(facts: PageFacts, text: str, parsed: ParsedPage) -> list[Notice]:
         detail = f"the text's mean confidence is only {confidence.mean:.2f}"
         return [*doubts, Notice("low_confidence", detail)]
     unsure = [
-        block
+        (block.confidence.mean, block.text)
         for block in parsed.blocks
-        if block.confidence is not None and block.confidence.mean < MIN_BLOCK_CONFIDENCE
+        if block.text and block.confidence and block.confidence.mean < MIN_BLOCK_CONFIDENCE
     ]
-    if sum(signs(block.text) for block in unsure) >= MIN_UNSURE_CHARACTERS:
-        least = min(unsure, key=lambda block: block.confidence.mean if block.confidence else 1.0)
-        start = " ".join(least.text.split()[:4])
+    if sum(signs(block) for _, block in unsure) >= MIN_UNSURE_CHARACTERS:
+        start = " ".join(min(unsure)[1].split()[:4])
         detail = f'the model was unsure of some blocks, least of the one that begins "{start}"'
         doubts.append(Notice("low_confidence", detail))
     return doubts

@@ -123,12 +123,21 @@ def test_unsure_blocks_on_a_sure_page_are_suspect(fakes, length, sure, is_doubte
         "a line that is read well, and many more of them " * 20, box="0, 0, 999, 500"
     )
     stamped = "Q" * (length - length // 2), "W" * (length // 2)
-    markup = "\n".join([prose, *(fakes.block(text, box="0, 500, 999, 999") for text in stamped)])
+    # How sure it was of a picture's place says nothing.
+    picture = fakes.block("", "image")
+    markup = "\n".join(
+        [prose, picture, *(fakes.block(text, box="0, 500, 999, 999") for text in stamped)]
+    )
     result = fakes.result(4, markup, confidence=0.99)
-    trace = TokenTrace(result.trace.ends, tuple(sure if c in "QW" else 0.999 for c in markup))
+    drawn = range(len(prose) + 1, len(prose) + 1 + len(picture))
+    known = {"Q": sure - 0.02, "W": sure}
+    guesses = [0.3 if i in drawn else known.get(c, 0.999) for i, c in enumerate(markup)]
+    trace = TokenTrace(result.trace.ends, tuple(guesses))
     page = finished_page(FACTS, replace(result, trace=trace))
     assert (page.status is PageStatus.SUSPECT) is is_doubted
     assert ("low_confidence" in codes(page)) is is_doubted
+    if is_doubted:
+        assert page.warnings[-1].detail.endswith('begins "QQQQQQQQQQ"')
 
 
 def test_error_of_the_engine_is_an_error_page(fakes):
